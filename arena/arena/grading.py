@@ -50,6 +50,7 @@ SECONDS = 1.0
 _MARGIN_MS = 20_000
 """Milliseconds by which an answer may be late: the first one may wait for a compiler."""
 _INIT_S = 60.0
+"""Seconds that a judge may take to start, as in a tournament without `--init-time`."""
 _NODES = "nodes"
 
 
@@ -249,7 +250,7 @@ def _judged(ply: int, states: Sequence[State], action: int, answer: Answer, afte
 
 
 _WRITE_S = 0.2
-"""Minimum seconds between two writes; a kill loses at most this much work."""
+"""Minimum seconds between two writes: each is synced to the disk, and a kill loses at most this much work."""
 
 
 def grade_match(

@@ -24,9 +24,12 @@ _PLAYOUTS = 1000
 _MAX_PLAYOUTS = 10**9
 _MAX_SECONDS = 3600.0
 _MAX_C = 100.0
+"""The first is the default number of playouts where nothing else limits a move; the others bound the
+options."""
 _C = {"tactical": 0.85, "uniform": 1.4}
 """Exploration constants of UCT for each kind of rollout; docs/reference/bots.md has the measurements."""
 _C_PUCT = 5.0
+"""Exploration constant of PUCT, that of the plain search in the article that `alphazero` reproduces."""
 
 
 class TreeSearch(Protocol):

@@ -22,6 +22,10 @@ _DEPTH = 5
 _MAX_DEPTH = 99
 _MAX_SECONDS = 3600.0
 _MAX_NODES = 10**12
+"""The first is the default depth where nothing else limits a move: 0.1 ms a move.
+
+The others bound the options.
+"""
 
 
 class MinimaxBot:

@@ -14,7 +14,7 @@ from arena_db.naming import metadata
 
 CHANGE_KINDS: Final = ("void", "unvoid", "join", "leave", "disqualify", "archive", "unarchive")
 MOST_REASON: Final = 4096
-"""Maximum number of characters of a reason."""
+"""Maximum characters of a reason: lists read all changes of a tournament at once."""
 
 changes = Table(
     "changes",

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 __all__ = ["ColdTournaments", "Frozen"]
 
 _AT_ONCE: Final = 5_000
-"""Rows fetched at once."""
+"""Rows fetched at once: a tournament of a million matches need not fit into memory."""
 _POINTERS: Final = from_row("first_bot", "second_bot", "versions_id", "record_hash")
 _TOLD: Final = ("uid", "name", "type", "game", "num_actions", "seed", "event", "site", "created_at", "config")
 """Columns of a tournament that its manifest tells, for readers without the store."""

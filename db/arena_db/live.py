@@ -21,7 +21,7 @@ KEPT: Final = 10_000
 """Number of the newest events kept of each running tournament, and of all other tournaments together; a
 viewer that is further behind asks for a snapshot."""
 _PRUNED_EVERY: Final = 1000
-"""Number of events between two removals; a removal reads all kept events."""
+"""Number of events between two removals: a removal reads all kept events, about 10,000."""
 _NAMES: Final = ("seq", "tournament_id", "number", "attempt", "ply", "kind", "payload", "t")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena_db.sum_proof import Half
 
 _AT_ONCE: Final = 1000
-"""Number of rows fetched at once."""
+"""Number of rows fetched at once: a store of any size is checked in little memory."""
 _FIRST_PLAN: Final = len(MATCH_COLUMNS)
 """Index of the first column of the plan: both seats, encounter, number within it; then whether it is void."""
 _POINTERS: Final = ("first_bot", "second_bot", "versions_id")

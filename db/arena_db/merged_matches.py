@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     _Row = Row[*tuple[Any, ...]]
 
 _PAGE: Final = 5_000
-"""Number of matches in memory at once."""
+"""Number of matches in memory at once: a merge of any size takes the same memory."""
 
 
 class MergeSide(NamedTuple):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchFilter
 
 PAGE: Final = 500
-"""Number of matches of a tournament that are read at once."""
+"""Number of matches of a tournament that are read at once: a caller that stops early has read no more."""
 
 _MOST_WALKS: Final = 64
 """With more bots or tournaments than this a page is found by one walk over all matches, because some of them

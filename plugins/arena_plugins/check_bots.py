@@ -22,7 +22,8 @@ Factory = Callable[[Game, int, Mapping[str, str]], Bot]
 
 _SEED = 1
 _NUM_POSITIONS = 12
-"""Number of positions that each check asks the bot about."""
+"""Number of positions that each check asks about: enough for openings, middle games and ends in a few
+seconds."""
 _OVERHEAD_S = 0.25
 """Seconds that an answer may exceed its limit by: the referee's margin plus delays on a busy machine."""
 _NODE_SLACK = 2

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Bot, Game, State
 
 _MAX_ERROR = 500
-"""Maximum length in characters of the text of an `error` message."""
+"""Maximum characters of an `error` message: with the rest it stays far below the 65,536 bytes of a line."""
 _NOT_YET = (0, 1, 1)
 """Thresholds of the garbage collector that turn it off until the bot is ready.
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 """The version of arena-bot that this code speaks."""
 MAX_BOT_LINE = 65_536
-"""Maximum length in bytes of a line from a bot, LF included."""
+"""Maximum bytes of a line from a bot, LF included: the referee holds one line of each bot in memory."""
 MAX_ARENA_LINE = 1 << 20
 """Maximum length in bytes of a line to a bot, LF included."""
 MAX_GO_BYTES = 1 << 20
 """Maximum number of bytes that a bot may send in answer to one `go`."""
 MAX_GO_LINES = 2_000
-"""Maximum number of lines that a bot may send in answer to one `go`."""
+"""Maximum lines in answer to one `go`: a bot that floods is stopped before that costs others time."""
 MAX_TEXT = 200
 """Maximum length in characters of the text of an `info`."""
 

@@ -35,7 +35,7 @@ _COLUMNS = {
 _LIMIT = 50
 """Default number of matches in a table."""
 _PAGE = 500
-"""Number of matches read from the store at once."""
+"""Number of matches read at once: a pipe that closes early costs no more than these."""
 
 
 @click.command(cls=RichCommand)

@@ -33,7 +33,7 @@ _KEYS = (
     *("refusal", "archived_at", "num_bots"),
 )
 _PAGE = 100
-"""Number of tournaments read from the store at once."""
+"""Number of tournaments read at once: each row brings its whole configuration."""
 
 
 @click.command(cls=RichCommand)

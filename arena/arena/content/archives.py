@@ -24,15 +24,19 @@ _MAX_PART = 255
 _MAX_RATIO = 200
 """Maximum ratio of unpacked to packed bytes, for archives that unpack to more than `_SMALL` bytes."""
 _SMALL = 10 << 20
+"""Bytes up to which any ratio is accepted: sources may be compressed far, and such an archive harms
+nobody."""
 _MAX_DIRECTORY = 8 << 20
 """Maximum size in bytes of a zip file's central directory, which zipfile reads into memory as a whole."""
 _CHUNK = 1 << 20
+"""Bytes unpacked at once, so that a bomb is noticed before it is in memory."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods that need only bounded memory; they are also those that build tools use."""
 _BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _END_SIZE = 22
 _MAX_COMMENT = (1 << 16) - 1
+"""Bytes of the end record of a zip file, and of the comment after it, by the format."""
 
 
 class Bounds(NamedTuple):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 2 << 30
 MAX_FILES = 20_000
-"""Maximum number of files and folders together."""
+"""Maximum bytes, and files and folders together: all are hashed and copied before a bot's first match."""
 MAX_DEPTH = 32
 """Maximum number of folders above a file."""
 _SKIPPED = frozenset(

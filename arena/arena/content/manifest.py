@@ -58,6 +58,7 @@ MTIME_S = 946_684_800
 _FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
 """Modes of copies; they are readable by all users, because bots of an arena run by root have other users."""
 _CHUNK = 1 << 20
+"""Bytes that are hashed and written at once: files of weights need not fit into memory."""
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )

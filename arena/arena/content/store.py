@@ -30,9 +30,9 @@ _WORK = ".work-"
 """Name prefix of folders that are not complete yet or are being removed."""
 _ENTERED = "entered"
 _STALE_S = 86_400.0
-"""Seconds after which a work folder must have been left by a killed process."""
+"""Seconds after which a work folder must have been left by a killed process: no copy takes a day."""
 _TOUCH_S = 3600.0
-"""Minimum seconds between two updates of the last-use time of a content."""
+"""Minimum seconds between two updates of the last use: each start of a bot would write to the disk."""
 KEEP_S = 30 * 86_400.0
 """Seconds for which a content is kept after its last use: 30 days."""
 

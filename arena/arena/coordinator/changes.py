@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _TRAINING = "training"
 """The `event` of tournaments that trainers store; bots in training are not earlier versions."""
 _PAGE = 100
+"""Number of tournaments per query: each row brings its whole configuration."""
 
 
 class BotChange(NamedTuple):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WITH_FORMAT = frozenset({"tournament", "match", "test", "resume", "ladder"})
 """Commands that print their events as JSON objects with `--format ndjson`."""
 ANSWER_S: Final = 5.0
-"""Seconds that a command waits for its answer."""
+"""Seconds that a command waits for its answer: a coordinator that is alive polls ten times in them."""
 HINT_S: Final = 60.0
 """Seconds that a hint waits for its answer; the bot has to think about it."""
 _LOOK_S: Final = 0.05
@@ -40,7 +40,9 @@ _LOOK_S: Final = 0.05
 _HOLDER_S: Final = 1.0
 """Seconds between two checks whether the holder of a lease still runs."""
 _MAX_TAIL = 1 << 13
+"""Bytes read at either end of a log, however long: JSON comes first, the reason of the end last."""
 _MAX_LINE = 500
+"""Maximum characters quoted of a log: one line of a bot could fill the screen."""
 _running: list[subprocess.Popen[bytes]] = []
 """Started processes that may outlive their caller; Python warns when a running Popen is deleted."""
 

@@ -28,19 +28,22 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _BEAT_S = 10.0
-"""Maximum number of seconds between two published states of the run."""
+"""Maximum seconds between two published states of the run: counts and rate of short matches are at most so
+old."""
 _SAMPLE_S = 0.5
 """Seconds between two samples of matches that are too short to be streamed; a sample is published after its
 end."""
 _RATE_S = 30.0
 """Seconds over which the rate of short matches is computed."""
 _REST_S = 5.0
-"""Seconds to wait after the store accepted no events."""
+"""Seconds to wait after the store accepted no events, so that a locked store does not slow results as
+well."""
 _PATIENCE = 3
 """Number of consecutive failures after which the operator is warned: a lock may be released soon."""
 _MOST = 5000
 """Maximum number of queued events; beyond it, moves are dropped and published again later."""
 _MAX_TEXT = 1000
+"""Maximum characters of a text: `pack` refuses payloads of over 4,096, and escapes lengthen a text."""
 
 State = Literal["running", "paused", "stopping", "ended"]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _PAGE: Final = 10_000
-"""Rows that are read at once."""
+"""Rows that are read at once: a ladder may have millions."""
 _JUDGES: Final = frozenset({"void", "unvoid"})
 """Changes that may alter the result of a match that was read already."""
 _MOVES: Final = frozenset({"join", "leave", "disqualify"})

@@ -35,9 +35,9 @@ _FEWEST: Final = 128
 _FEWEST_ADAPTIVE: Final = 8
 """Minimum number of queued matches of a plan that depends on results: early planning uses fewer of them."""
 _LOOK_S: Final = 0.05
-"""Seconds between two checks for bots that join or leave."""
+"""Seconds between two checks for bots that join or leave; a check reads one number."""
 _PAGE: Final = 10_000
-"""Rows of a plan that are compared at once."""
+"""Rows of a plan that are compared at once: a plan may have a million."""
 _CHECKED: Final = 256
 """Matches at the end of a stored plan that are compared with what the schedule would plan now."""
 

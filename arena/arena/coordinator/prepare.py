@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     """Called for a bot that failed, with its label and what it wrote to stderr."""
 
 _MAX_REASON: Final = 4000
+"""Maximum characters of a stored reason: it quotes what a bot wrote, which may be endless."""
 
 
 class PreparedTournament(NamedTuple):

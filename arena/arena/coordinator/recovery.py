@@ -18,7 +18,8 @@ MAX_LOSSES = 3
 """Number of losses: a match that was running when so many slots died is not tried again; a machine that loses
 so many slots by different matches is excluded."""
 ASIDE_S = 600.0
-"""Seconds for which losses of a machine are counted, and for which it is excluded."""
+"""Seconds for which losses of a machine are counted, and for which it is excluded: it may have been
+repaired."""
 
 
 class PutAside(NamedTuple):

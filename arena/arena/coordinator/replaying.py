@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _TRIES = 3
 """Number of attempts if matches become void, or count again, during a replay."""
 _PAGE = 100
+"""Number of tournaments per query: each row brings its whole configuration."""
 
 
 def keep_replays(store: Store, tournament: int) -> bool:

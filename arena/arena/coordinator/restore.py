@@ -31,7 +31,7 @@ _PAGE = 256
 """Rows of a stored plan that are read at once."""
 _PAIR = 2
 _MAX_REASON: Final = 1000
-"""Maximum number of characters of a stored reason."""
+"""Maximum number of characters of a stored reason: it may quote the output of a bot."""
 _ANEW: Final = "restore the old version, or start a new tournament"
 _LEAVE: Final = "restore the old version, or play on without it: arena entrants withdraw {} --reason WHY"
 """The ways out of a tournament that lacks one of its bots."""

@@ -19,6 +19,8 @@ _Given = TypeVar("_Given")
 MAX_MESSAGE = 60_000
 """Maximum bytes of a message; the socket buffers of all supported systems hold it."""
 _BUFFER = 1 << 18
+"""Bytes of a socket's buffer that are asked for, some messages; with fewer, moves are sent later, none is
+lost."""
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 
 

@@ -49,7 +49,8 @@ _Given = TypeVar("_Given")
 _Result = TypeVar("_Result")
 
 _PATIENCE_S = 10.0
-"""Seconds that workers have to stop themselves and their bots before they are killed."""
+"""Seconds that workers have to stop themselves and their bots, which have a second each, before they are
+killed."""
 
 
 class Task(NamedTuple):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG = 1
 _LOOK_S = 1.0
+"""Seconds between two checks where the kernel sends no death signal: an orphan lives for so long at most."""
 
 
 def end_with_parent(parent: int, wait: Callable[[], None] | None = None) -> None:

@@ -42,7 +42,8 @@ _LATE = {
 }
 """Ways in which a bot can be late, and the option that allows it more time."""
 _PATIENCE_S = 120.0
-"""Seconds for a start and for an answer while a bot may be compiling."""
+"""Seconds for a start and for an answer while a bot may be compiling, which it does once: the code is
+kept."""
 _COMPUTED = 0.1
 """Minimum share of its time that a late bot must have computed to count as compiling; below it, the bot only
 waited."""

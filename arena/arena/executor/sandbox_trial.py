@@ -176,6 +176,7 @@ def _last_line(errors: bytes) -> str:
 
 
 _SECONDS = 5.0
+"""Seconds to start and per answer of the tiny bot: an interpreter that needs longer is broken."""
 _SHELL = r"""
 value() { value=${line#*"\"$1\":"}; value=${value#[\"[]}; value=${value%%[]\",\}]*}; }
 say() { printf '{"type":"%s",%s}\n' "$1" "$2"; }

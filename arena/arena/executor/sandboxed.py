@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 _KEPT = 1 << 20
 """Bytes kept of each output; older ones are dropped."""
 _WAIT_MS = 50.0
+"""Milliseconds of one wait for output: so late is an exit noticed if children of the program keep its pipes
+open."""
 _CHUNK = 1 << 16
+"""Bytes per read: the capacity of a pipe on Linux."""
 
 
 class Done(NamedTuple):

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     ShardFunction = Callable[[bytes, Sequence[bytes], str], bytes]
 
 MAX_SHARD: Final = 48 << 20
-"""Maximum bytes of the data of a shard, which is sent in one message."""
+"""Maximum bytes of the data of a shard, which is sent in one message of at most 64 MiB."""
 MAX_RESULT: Final = 1 << 30
-"""Maximum bytes of the result of a shard."""
+"""Maximum bytes of the result of a shard, which the run holds in memory as a whole."""
 
 
 class ShardTask(msgspec.Struct, frozen=True, array_like=True):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 QUIET_S = 0.2
 """Seconds at the start of a match that are not streamed: nobody could follow a shorter match."""
 PERIOD_S = 0.05
-"""Seconds between two polls of the running match."""
+"""Seconds between two polls of the running match: less than half a frame of a viewer."""
 _ROOM = MAX_MESSAGE // 5
 """Characters of payloads in one message. UTF-8 needs up to 4 bytes for each, and the rest is overhead."""
 

@@ -22,7 +22,9 @@ _MAX_PAIRS = 100
 """Number of actions kept in `visits` and `policy` of a payload that would be too long; the largest are
 kept."""
 _MAX_PV = 30
+"""Number of actions kept of the expected line of a payload that would be too long."""
 _POLICY_DIGITS = 4
+"""Decimals kept of a policy in a payload that would be too long: a hundredth of a per cent."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

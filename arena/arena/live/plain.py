@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SIDES = ("first", "second")
 _MAX_LINE = 400
+"""Maximum characters of a line: reasons of bots and people are in it."""
 
 
 def line_of(event: Event, view: LiveView) -> str | None:

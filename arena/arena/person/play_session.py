@@ -210,7 +210,7 @@ def _side(match: PlannedMatch) -> int:
 
 
 _TICK_S = 0.1
-"""Seconds between two checks whether the match must end."""
+"""Seconds between two checks whether the match must end; a person notices no tenth of a second."""
 
 
 class PersonSeat:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Outcome, State
 
 _QUIT_S = 1.0
-"""Seconds from `quit` until the process is killed."""
+"""Seconds from `quit` until the process is killed: time to write its files, short enough between two
+matches."""
 _DEATH_S = 0.2
 """Seconds that a bot has to exit after closing its pipes, so that its exit code becomes known."""
 _NEARLY_ALL = 0.9
@@ -38,9 +39,10 @@ _DEATHS = frozenset({Termination.CRASH, Termination.INIT_CRASH})
 _TOO_LATE = frozenset({Termination.TIME_MOVE, Termination.TIME_GAME})
 _EXCUSABLE = _TOO_LATE | {Termination.INIT_TIMEOUT}
 _IDLE_S = 5.0
-"""Seconds of idling after which a warm process must prove that it still answers."""
+"""Seconds of idling after which a warm process must prove that it still answers; before, it has just
+played."""
 _PING_S = 1.0
-"""Seconds that it has for this proof."""
+"""Seconds that it has for this proof; a process that needs longer is started anew, and loses nothing."""
 _PATIENCE = 2.0
 """A later match may take this many times as long to start as the first one, plus `_PING_S`."""
 _MUCH = 0.5

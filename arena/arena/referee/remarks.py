@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 _News = TypeVar("_News")
 
 _INTERVAL_S = 0.5
-"""Minimum number of seconds between two remarks of one match."""
+"""Minimum seconds between two remarks of one match: a viewer reads no faster, and each becomes an event in
+the store."""
 
 
 class NewsGate(Generic[_News]):

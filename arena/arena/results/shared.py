@@ -16,7 +16,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 _MOST: Final = 32
-"""Maximum number of shared results of a store, which are those used last."""
+"""Maximum number of shared results of a store, those used last: each may hold the rows of a tournament."""
 
 
 class _SharedResult(Generic[_T]):

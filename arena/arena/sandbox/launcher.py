@@ -22,6 +22,7 @@ _NUM_STREAMS = 3
 _NUM_DESCRIPTORS = 5
 """Maximum per request: standard input, output and error, the control socket, and the socket to a tracer."""
 _SHORT_WAIT_MS = 0
+"""Milliseconds of the poll: whether the socket is closed is known at once."""
 _HOST_NAME = "bot"
 
 Recipe = dict[str, list[str]]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
 _STEP_S = 0.001
+"""Seconds between two checks whether a process has exited; they are only made while its end is awaited."""
 
 
 class ProcessExit(NamedTuple):

@@ -21,6 +21,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _FIRST_ROOM = 64
+"""Pairs of seats for which there is room at first; the arrays double when they are full."""
 
 
 class FoldSums(NamedTuple):

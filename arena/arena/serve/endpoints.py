@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 AGAIN_S: Final = 30
-"""Seconds between two checks of the token of an open stream."""
+"""Seconds between two checks of the token of an open stream: a revoked one still reads for so long."""
 BODY_S: Final = 20
-"""Seconds for a client to send the body of its request."""
+"""Seconds for a client to send the body of its request; a slow sender would hold its connection for ever."""
 _MOST_PARAMETERS: Final = 50
 """Maximum number of query parameters of a request."""
 

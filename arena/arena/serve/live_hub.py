@@ -34,21 +34,23 @@ WALL: Final = "live"
 TABLES: Final = "tables"
 """Topic of the first page of a tournament."""
 LINGER_S: Final = 30.0
-"""Seconds for which a hub and its channels are kept after their last viewer has left."""
+"""Seconds for which a hub is kept after its last viewer: a reload must not read the whole tournament
+again."""
 MAX_TOPICS: Final = 64
 """Maximum number of pages of one tournament that are followed at once."""
 _GAP_S: Final = 1 / 8
 _CROWD: Final = 200
 _CROWDED_GAP_S: Final = 1 / 4
-"""Minimum seconds between two frames, and with more viewers than `_CROWD`."""
+"""Minimum seconds between two frames, and with more viewers than `_CROWD`: a frame costs 100 µs of CPU a
+viewer."""
 _AGING_S: Final = 1.0
 """Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
 _STALE_S: Final = 10.0
 """Seconds after which the board of a match that is over makes room on the wall, while others are played."""
 _BEAT_S: Final = 15.0
-"""Seconds between two heartbeats."""
+"""Seconds between two heartbeats: nginx, for one, closes connections that are silent for 60 s."""
 _BROKEN_S: Final = 4.0
-"""Seconds until the feed is polled again after an unexpected error."""
+"""Seconds until the feed is polled again after an unexpected error, so that the log is not filled with it."""
 _log = logging.getLogger(__name__)
 
 

@@ -252,9 +252,9 @@ LIVE_ROWS: Final[tuple[Route, ...]] = (
 
 
 MAX_HUBS: Final = 16
-"""Maximum number of tournaments that are followed at once."""
+"""Maximum number of tournaments that are followed at once: each has a thread that polls the store."""
 _READ_S: Final = 3.0
-"""Maximum seconds that a page waits for the first poll of its tournament."""
+"""Maximum seconds that a page waits for the first poll; then it is sent without live data, which follow."""
 
 
 class Hubs:

@@ -30,7 +30,7 @@ QUEUE: Final = 64
 HEARTBEAT: Final = b":\n\n"
 """An SSE comment, so that proxies do not close an idle connection."""
 MOST_JOINED: Final = 16_384
-"""Maximum size in bytes of several frames that are joined for one viewer."""
+"""Maximum bytes of frames that are joined for one viewer: each joined chunk is a copy of its own."""
 
 
 class ShownPage(NamedTuple):

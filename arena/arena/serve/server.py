@@ -207,7 +207,7 @@ SPARE: Final = 500
 _LOOK_S: Final = 2.0
 """Seconds between two checks of a connection; 1,000 connections cost 0.2 % of a core."""
 _LEAVE_S: Final = 0.3
-"""Seconds to send the rest of answers when the server ends."""
+"""Seconds to send the rest of answers when the server ends: a reader that stalls must not hold it up."""
 BUSY_RETRY_S: Final = 5
 """Seconds after which a client may retry when there are too many connections."""
 _PLAIN: Final = ((b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store"), *SECURITY)

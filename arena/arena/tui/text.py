@@ -20,7 +20,7 @@ _MAX_SPANS = 2000
 """Number of interned spans at which the table is cleared."""
 _GAP = ".."
 _MAX = 1000
-"""Maximum number of characters of a cleaned text."""
+"""Maximum characters of a cleaned text: more than the widest terminal shows in a line."""
 _STOPS = ",;:."
 _BRACKETS: Final = re.compile(r" \([^()]*\)")
 _AGAINST = " v "

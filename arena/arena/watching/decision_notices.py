@@ -24,6 +24,7 @@ _VERBS: Final[Mapping[str, str]] = {
 """Kinds of decisions that affect play, and their verbs."""
 _PLURALS: Final[Mapping[str, str]] = {"is void": "are void", "counts again": "count again"}
 _MAX_TEXT: Final = 200
+"""Maximum characters of a notice: it has one line, and people write its reason."""
 
 
 def decision_notices(store: Store, record: TournamentRecord) -> list[Notice]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _FAST_S: Final = 0.03
+"""Seconds between two polls: a person waits, and a coin must be seen within 0.25 s of its click."""
 
 
 class PlayFeed(StoreFeed):

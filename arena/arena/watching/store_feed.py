@@ -33,9 +33,9 @@ _FACTS_S: Final = 2.0
 _FACTS_SHARE: Final = 0.01
 """Maximum share of a core for computing tables, since matches are played at the same time."""
 _HEALTH_S: Final = 1.0
-"""Seconds between two checks of the process that runs the tournament."""
+"""Seconds between two checks of the process that runs the tournament, whose lease is renewed every 10 s."""
 _LIMIT: Final = 500
-"""Events that are read at once."""
+"""Events that are read at once: the rest follows at once, and a long backlog delays no frame."""
 _MOST_LOOKS: Final = 3
 """Attempts to read results and running matches of the same moment."""
 _UNKNOWN: Final = -1

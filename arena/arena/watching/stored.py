@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 NUM_BOARDS = 6
 """Number of finished matches whose boards a new viewer shows."""
 _MAX_TEXT = 200
+"""Maximum characters of a reason in a row: a list may have hundreds, and reasons come from bots and
+people."""
 
 _WITH_GOAL = frozenset({"swiss", "knockout", "ladder"})
 """Types of tournaments with a goal other than playing all matches; sequential tests have one, too."""

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MAX_ROWS: Final = 1000
-"""Maximum tournaments in a list; the newest are listed."""
+"""Maximum tournaments in a list, the newest: each costs queries, and the list is read every two seconds."""
 _MAX_CAUSE: Final = 300
+"""Maximum characters of a refusal in a row: it quotes the bot, and the list may have a thousand rows."""
 
 
 def read_tournaments(query: Query, *, archived: bool = False) -> Rows[list[TournamentRow]] | Empty:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _SIMULATIONS = 1000
 _UCT_C = 2.0
+"""Defaults of OpenSpiel's own examples of its search."""
 _TREE_MB = 256
 """Megabytes for the search tree, out of a bot's gigabyte."""
 _PROBE = 16
@@ -26,6 +27,7 @@ _PROBE = 16
 _TIME_SHARE = 0.9
 """Share of the time that a search uses; the rest is for its last simulation and for sending the answer."""
 _MAX_SEED = 2**31 - 1
+"""Largest seed that OpenSpiel's C++ bots accept: a signed 32-bit integer."""
 
 
 class Uniform:

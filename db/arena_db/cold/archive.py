@@ -25,7 +25,7 @@ MANIFEST: Final = "manifest.json"
 FORMAT: Final = "arena-cold/1"
 """Format of the manifest; the columns of the files are those of the revision that it names."""
 _CHUNK: Final = 1 << 20
-"""Bytes of a file that are hashed at once."""
+"""Bytes of a file that are hashed at once: an archive need not fit into memory."""
 
 
 def write(

@@ -31,7 +31,7 @@ PUT_BACK: Final = "put back a copy of the folder"
 _HIDDEN: Final = (*archive.TABLES, cold_tournaments)
 """Tables that temporary ones hide; with the last one empty, the tournament does not look cold."""
 _AT_ONCE: Final = 5_000
-"""Rows inserted by one call of the driver."""
+"""Rows inserted by one call of the driver: a tournament of a million matches need not fit into memory."""
 
 
 class ColdTournament(NamedTuple):

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator, MachineState
 
 _ANSWER_S: Final = 5.0
-"""Seconds; longer than the first attempt to connect may take."""
+"""Seconds; longer than `_CONNECT_S`, so that a slow connection is not reported as a scheduler without an
+answer."""
 
 
 def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:

@@ -17,7 +17,7 @@ from arena_db.records import MatchRecord
 OP = "arena"
 """Name of our messages among those of Dask, in all four directions."""
 MAX_MESSAGE = 64 << 20
-"""Maximum bytes of a message; a longer one closes its connection."""
+"""Maximum bytes of a message, above that of a shard; a longer one is not ours and closes its connection."""
 PIECE = 4 << 20
 """Bytes of a piece of a content."""
 

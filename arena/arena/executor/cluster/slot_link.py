@@ -53,15 +53,16 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 _ABORT_S: Final = 1.0
-"""Seconds that an aborted match has to end by itself."""
+"""Seconds that an aborted match has to end by itself; then its bots are killed with the process."""
 _MAX_UNACKED: Final = 8 << 20
 """Maximum bytes of results that the hub has not acknowledged; beyond it, the slot waits."""
 _MAX_STREAMED: Final = 200
 """Maximum messages in Dask's send buffer; beyond it, events of running matches are sent later."""
 _BEGUN_S: Final = 0.005
-"""Seconds; matches that start within this time are reported in one message."""
+"""Seconds; matches that start within this time are one message, as hundreds of short ones start in a
+second."""
 _PIECE_S: Final = 60.0
-"""Seconds to wait for a piece of a content."""
+"""Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
 _GOODBYE_S: Final = 0.3
 """Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
 _LOOK_S: Final = 0.2

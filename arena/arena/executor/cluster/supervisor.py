@@ -41,7 +41,7 @@ _NUM_LINES: Final = 20
 _LOOK_S: Final = 0.1
 """Seconds between two looks at the slots."""
 _LASTED_S: Final = 60.0
-"""Seconds of life after which a slot is restarted without delay."""
+"""Seconds of life after which a slot is restarted without delay: it did not die of its start."""
 
 
 class _SlotProcess:

@@ -155,7 +155,7 @@ EVENT_ROWS: Final[tuple[Route, ...]] = (
 POLL_S: Final = 0.25
 """Seconds between two polls for a changed store, the same as between two frames of a live page."""
 LOST_S: Final = 2.0
-"""Seconds until a store that is gone or locked is tried again."""
+"""Seconds until a store that is gone or locked is tried again; a comment keeps the stream open meanwhile."""
 PAGE: Final = 500
 """Maximum number of events read at once."""
 _KEPT: Final = 1000

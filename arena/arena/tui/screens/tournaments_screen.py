@@ -67,7 +67,7 @@ _MEANT: Final[Mapping[str, Callable[[TournamentRow], bool]]] = {
 }
 """Conditions on the row at the cursor under which the footer shows an action's key."""
 _LOOK_S = 2.0
-"""Seconds between two polls of the list while it is shown."""
+"""Seconds between two polls of the list while it is shown: other processes begin and end tournaments."""
 
 
 class TournamentsTable(ColumnTable[TournamentRow]):

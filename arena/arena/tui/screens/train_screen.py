@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from arena.watching.feed import Change, Model
 
 _LOOK_S = 1.0
-"""Seconds between two reads of the files while the screen is shown."""
+"""Seconds between two reads of the files while the screen is shown; each reads only what is new."""
 _NUM_CHARTS = 4
 """Number of charts that the largest terminal shows at once."""
 _LABEL = 10

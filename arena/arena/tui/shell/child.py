@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 PROGRAM = tuple(own_python("-m", "arena"))
 """The start of the command line."""
 _CHUNK: Final = 1 << 16
-"""Maximum number of bytes read from the pipe at once."""
+"""Maximum bytes per read: the capacity of a pipe on Linux."""
 _MAX_LINE: Final = 4000
-"""Maximum number of characters kept of a line."""
+"""Maximum characters kept of a line: a child may write without line breaks."""
 _PATIENCE_S: Final = 5.0
-"""Seconds for a child to clean up after it was asked to end."""
+"""Seconds for a child to clean up after it was asked to end; its bots have to end, too."""
 _NICENESS: Final = 10
 """Same niceness as worker processes: work for the screen must not take time from matches."""
 _BREAKS: Final = re.compile(rb"[\r\n]+")

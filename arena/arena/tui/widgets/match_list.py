@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from arena.watching.query import Query
 
 _MAX_PAGES = 20
-"""Maximum number of cached pages."""
+"""Maximum number of cached pages of 200 rows: far more than a screen shows, however many matches there
+are."""
 _HEAD = 1
 """Number of lines above the rows."""
 

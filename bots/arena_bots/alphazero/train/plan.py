@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SEARCHES = ("gumbel", "puct", "table")
 _TRUNK = re.compile(r"article|[1-9][0-9]?x[1-9][0-9]{0,2}")
 _MOST = 10**7
+"""Upper bound of options that count: a number with too many digits is refused, not trained for a year."""
 
 
 class LearnPlan(NamedTuple):

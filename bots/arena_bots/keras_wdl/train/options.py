@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _LAYER = re.compile(r"([1-9][0-9]{0,3})(?:([cv])([1-9]))?")
 _MANY = 10**9
+"""Upper bound of options that count positions: a number with too many digits is refused."""
 
 
 class HiddenLayer(NamedTuple):

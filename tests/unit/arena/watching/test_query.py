@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -211,3 +212,17 @@ def test_a_store_that_is_written_to_is_never_interrupted(graded: Path) -> None:
         with pytest.raises(RefusedError, match="open for writing"):
             store.interrupt()
         assert store.matches.count(MatchFilter()) == 12
+
+
+def test_a_store_that_could_not_be_looked_for_is_missed_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: str | None) -> bool:
+        raise PermissionError(errno.EACCES, "no permission")
+
+    monkeypatch.setattr("arena.watching.query.has_store", refuse)
+    queries = Queries(str(tmp_path / "arena.db"))
+    monkeypatch.setattr("arena.watching.query.has_store", lambda _: False)
+    heard: list[object] = []
+    queries.ask(queries.new(), count, heard.append)
+    assert isinstance(heard[-1], Unavailable), "not: nothing has been played yet"
