@@ -113,6 +113,7 @@ class StoredPlays:
         with self._access.read_for(where) as connection:
             query = select(*columns).where(*_played(connection, where)).order_by(matches.c.id).limit(page)
         last = 0
+        # A transaction for each list: one that stays open keeps SQLite from truncating its log.
         while True:
             with self._access.read_for(where) as connection:
                 found: list[BegunLine] = _rows(connection, query.where(matches.c.id > last))
@@ -140,6 +141,7 @@ class StoredPlays:
                 *(_is_one(matches.c.first_bot, mine, known), _is_one(matches.c.second_bot, mine, known)),
             )
             query = select(*keys, func.count(), func.min(matches.c.id))
+            # By position, so that the long expressions of sides are not evaluated a second time.
             places = (text(str(place)) for place in range(1, len(keys) + 1))
             chosen = query.where(*_played(connection, where), _meet(known, own, others)).group_by(*places)
             return [

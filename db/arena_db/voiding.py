@@ -81,6 +81,7 @@ def _note(connection: Connection, ids: Sequence[int], change: int, *, make_void:
         connection.execute(insert(voids), [{"match_id": number, "change_id": change} for number in ids])
         return
     for some in parts(ids):
+        # Only the void that is in force: a match may have been void before, and that stays on record.
         present = voids.c.match_id.in_(some) & voids.c.undone_change.is_(None)
         connection.execute(update(voids).where(present).values(undone_change=change))
 
@@ -103,6 +104,7 @@ def _by_tournament(
     rows: Sequence[Row[*tuple[Any, ...]]],
 ) -> Iterator[tuple[int, list[Row[*tuple[Any, ...]]]]]:
     """Yield the matches of each tournament, by number."""
+    # `groupby` joins neighbours only, so rows of one tournament must be next to each other.
     for tournament, own in groupby(sorted(rows, key=_place), key=lambda row: row.tournament_id):
         yield tournament, list(own)
 

@@ -84,12 +84,16 @@ class Collection:
         while waiting:
             below, place = waiting.pop()
             for entry in self._children(place):
+                # A stack instead of recursion: folders of an attacker may be nested deeper than Python
+                # recurses.
                 path = f"{below}{entry.name}"
                 source = self._within(entry, inside) if entry.is_symlink() else Path(entry.path)
                 if not keeps(path):
                     continue
                 name = str(PurePosixPath(prefix, path))
                 if source.is_dir():
+                    # By what it contains, because a virtual environment may have any name; it would be
+                    # thousands of files.
                     if entry.name not in _SKIPPED and not (source / _VENV).is_file():
                         self._count(name, 0)
                         waiting.append((f"{path}/", source))
@@ -103,11 +107,14 @@ class Collection:
     def _children(self, folder: Path) -> Iterator[os.DirEntry[str]]:
         try:
             with os.scandir(folder) as entries:
+                # In a fixed order, so that a limit always names the same file, whatever the file system lists
+                # first.
                 yield from sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             raise unreadable(self.what, folder, error) from error
 
     def _within(self, link: os.DirEntry[str], inside: Path) -> Path:
+        # All links of the path are resolved, or a link to a link could lead out in its second step.
         target = Path(os.path.realpath(link.path))
         if not target.is_relative_to(inside):
             raise PluginError(
@@ -126,6 +133,8 @@ class Collection:
         if not stat.S_ISREG(found.st_mode):
             raise PluginError(f"{self.what}: {source} is neither a file nor a folder; leave it out")
         try:
+            # Python keeps bytes that are not UTF-8 as surrogates; they would fail only when the manifest is
+            # hashed.
             path.encode()
         except UnicodeEncodeError as error:
             raise PluginError(f"{self.what}: the name {source!a} is not UTF-8; rename the file") from error
@@ -133,6 +142,7 @@ class Collection:
         self.files[path] = source
 
     def _count(self, path: str, size: int) -> None:
+        # By the outer two folders, which a message can name: the user decides there what is left out.
         top = "/".join(path.split("/")[:2])
         self._entries[top] += 1
         self._bytes[top] += size

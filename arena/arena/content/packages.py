@@ -145,6 +145,7 @@ def _top_modules(distribution: Distribution, entry: Entry) -> list[str]:
     modules = [entry.value.partition(":")[0]]
     points = distribution.entry_points
     modules += [point.value.partition(":")[0] for point in points if point.group.startswith(_GROUPS)]
+    # Only setuptools writes this file; it names modules that no entry point does.
     modules += (distribution.read_text("top_level.txt") or "").split()
     return list(dict.fromkeys(module.strip() for module in modules if module.strip()))
 
@@ -154,12 +155,15 @@ def _add_needs(collection: Collection, distribution: Distribution) -> None:
     for line in distribution.requires or ():
         try:
             wanted = Requirement(line)
+            # Requirements of extras count only if they are installed for another reason, and then as that
+            # one's.
             if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
                 continue
             version = importlib.metadata.version(wanted.name)
         except (InvalidRequirement, importlib.metadata.PackageNotFoundError):
             continue
         if canonicalize_name(wanted.name) != OURS:
+            # A version on the shelf, set below, is what the bot imports; that of this process may be another.
             collection.needs.setdefault(str(canonicalize_name(wanted.name)), version)
     name = str(distribution.metadata["Name"])
     collection.needs[str(canonicalize_name(name))] = distribution.version
@@ -176,6 +180,8 @@ def _add_module(collection: Collection, module: str, folders: Sequence[str]) -> 
     for name, place in _find(parts, folders):
         _add_place(collection, name, place)
         if place.parent.name not in _SITE and "/" not in name:
+            # Only the folder of the module: what it imports from site-packages is a distribution, named in
+            # `needs`.
             known = [str(place.parent)]
             for other in _imported_modules(place, place.parent):
                 if other not in _OUR_PACKAGES:
@@ -205,6 +211,7 @@ def _find(parts: Sequence[str], folders: Iterable[str]) -> Iterator[tuple[str, P
         if spec is None:
             return
         name = "/".join(parts[:number])
+        # A module, not a package: the rest of the dotted name is an attribute.
         if spec.origin is not None and spec.submodule_search_locations is None:
             yield name, Path(spec.origin)
             return
@@ -251,6 +258,7 @@ def _linked_folders(files: Iterable[Path]) -> list[str]:
         except _UNREADABLE:
             continue
         for line in (line.strip() for line in lines):
+            # As `site` reads it; a line of code could do anything, so it is never run to learn its folder.
             if line and not line.startswith(("#", "import ", "import\t")):
                 place = Path(os.path.abspath(file.parent / line))  # noqa: PTH100 - must keep links
                 if place.is_dir():

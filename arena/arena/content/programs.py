@@ -57,12 +57,15 @@ def place_words(collection: Collection, words: Sequence[str], folder: Path | Non
         raise PluginError(f"{command}: {_why_not(words, program, base)}")
     runtime = ""
     if program is not None and _is_runtime(program, has_more=any(number > 0 for number in named)):
+        # The path of the machine is kept and not copied: an interpreter is useless without its installation.
         runtime = str(program)
         named.pop(0, None)
     else:
         if program is not None:
             _check_first_line(collection.what, program)
         if found is not None:
+            # A program found on PATH that is no runtime is the bot itself, so its bytes are part of the
+            # content.
             named[0] = found
     copies = {number: _place(collection, number, place, folder) for number, place in sorted(named.items())}
     return Placed(copies, runtime)
@@ -111,6 +114,7 @@ def _check_first_line(what: str, program: Path) -> None:
     if not words:
         return
     line = f"{what}: the first line of {program}, #!{' '.join(words)},"
+    # The kernel takes the carriage return as part of the interpreter's name and reports a missing file.
     if words[-1].endswith("\r"):
         raise PluginError(
             f"{line[:-2]}, ends in a carriage return, as on Windows; save the file with Unix line ends"
@@ -140,6 +144,7 @@ def _is_runtime(program: Path, *, has_more: bool) -> bool:
     """
     if is_interpreter(program.name):
         real = Path(os.path.realpath(program))
+        # The link of a virtual environment points out of it, so it is recognised by the file next to its bin.
         is_env = (program.parent.parent / "pyvenv.cfg").is_file()
         is_known = is_env or not has_more or is_interpreter(real.name) or is_system(real)
         return is_known and is_installed(program)
@@ -152,6 +157,7 @@ def _place(collection: Collection, number: int, place: Path, folder: Path | None
         return str(PurePosixPath(FOLDER, place.relative_to(folder).as_posix()))
     path = f"{CMD}/{place.name}"
     if collection.covers(path) and collection.files.get(path) != Path(os.path.realpath(place)):
+        # Two arguments may name files of the same name in different folders.
         path = f"{CMD}/{number}/{place.name}"
     if place.is_dir():
         collection.add_tree(path, place)

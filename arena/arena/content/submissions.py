@@ -149,6 +149,7 @@ def archive_kind(path: Path) -> str:
             start = file.read(_MAGIC_AT + 8)
     except OSError as error:
         raise PluginError(f"{path.name} cannot be read ({error.strerror})") from error
+    # Said before the name is trusted: a bzip2 file called .gz would otherwise be reported as damaged.
     if other := next((name for magic, name in _OTHERS if start.startswith(magic)), ""):
         raise PluginError(f"{path.name} is packed with {other}; pack it as .tar.gz or .zip")
     found = (kind for at, magic, kind in _KINDS if start[at:].startswith(magic))
@@ -174,6 +175,7 @@ def unpack(archive: Path, folder: Path) -> None:
         if kind == _ZIP:
             check_zip(archive, BOUNDS)
         else:
+            # The first pass only reads: a bomb or a damaged end is found before anything is written.
             for member in _tar_members(archive, kind):
                 _drain(member.content)
     except RecursionError as error:
@@ -227,6 +229,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
     """
     size = path.stat().st_size
     check_size(path, size, BOUNDS)
+    # It refuses two members of one name, of which the later would replace what was checked.
     names = MemberNames(path.name, BOUNDS.max_files)
     total, largest = 0, (0, "")
     with ExitStack() as opened:

@@ -194,6 +194,7 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
     # tournament it plays only future rounds, because its opponents got points for the missed ones.
     rest: Rest = "again" if event.type in _FIXED else "never" if event.type == "swiss" else "as planned"
     entered = store.changes.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
+    # After the transaction: a viewer that hears of a bot must find it in the store.
     tell_entrant(store, event.id, entered.label, "join", reason)
     return entered
 
@@ -224,6 +225,7 @@ def disqualify(store: Store, event: TournamentRecord, name: str, *, reason: str)
     """
     if not reason.strip():
         raise ConfigError("--reason is empty; give a reason, which is shown to everybody")
+    # Those that have left are included: their matches count until they become void.
     found = [entrant for entrant in find_entrants(store, event, name) if entrant.state != "out"]
     if not found:
         raise ConfigError(f"{name} was already disqualified from {event.name}")
@@ -264,6 +266,7 @@ def _refuse_known(store: Store, ladder: TournamentRecord, bot: Competitor, text:
     spec = Spec.parse(text)
     named = spec._replace(options={**spec.options, "name": f"{bot.label}-2"})
     for other in store.tournaments.entrants(ladder.id):
+        # By identity: the same name with other files is another competitor, the same files are a return.
         if other.bot.identity == bot.record.identity:
             _refuse_return(store, ladder, other)
             why = Quarantine.of_tournament(store, ladder.name).why(other.bot.identity)
@@ -295,6 +298,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
             f"{known.label} counts its matches again, but it plays no more"
         )
     lease = store.leases.find(event.id)
+    # The run has dropped what the bot was to play and knows nothing of a return; a ladder plans anew anyway.
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "

@@ -149,6 +149,7 @@ def reserving(store: Store, new: NewTournament) -> Generator[Reserved]:
     Raises:
         StoreError: another tournament has this name, or is being prepared under it.
     """
+    # Before the bots are checked, which may take minutes: two commands must not prepare one name.
     record = store.tournaments.reserve(new, current_owner())
     with Lease(store, record, current_owner()) as lease:
         reserved = Reserved(lease.store, record)
@@ -184,6 +185,7 @@ def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> PreparedT
         if plan.config.seeding == "leaderboard":
             plan = seat_by_rating(plan, store)
         changed = changes(store, plan.competitors)
+        # The last look before the plan is stored; a stop that comes later is answered by the run.
         reserved.look()
         record = store_plan(reserved.store, plan, reserved.record)
         if plan.config.sprt is not None:
@@ -203,6 +205,7 @@ def prepare_again(store: Store, record: TournamentRecord, again: Again, show: Sh
     Raises:
         ArenaError: it cannot be continued as it was; it stays unchanged.
     """
+    # Before the bots are started: a damaged store or a living holder must not cost minutes of checks.
     check_again(store, record, take_over=again.take_over)
     plan = restore_plan(store, record)
     workers = concurrency(again.of(plan.config))
@@ -244,6 +247,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         raise ConfigError(
             f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
         )
+    # By the version with which it began, or the matches planned so far would get other numbers.
     source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
     if source.fixed is None or source.is_adaptive:
         raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")

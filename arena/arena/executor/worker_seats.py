@@ -72,6 +72,7 @@ class WarmSeats:
 
     def close(self) -> None:
         """Stop all bots."""
+        # Removed before it is closed: an interrupt in between must not close a seat twice.
         while self._seats:
             _, seat = self._seats.popitem()
             seat.close()
@@ -217,6 +218,7 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
     if name == EXEC:
         program = exec_command(options)
         readable, runtime = _with_programs(Readable(()), competitor, program, root)
+        # A program speaks arena-bot/1 itself, so there is no host, and no Python path to set.
         return BotStart(options, [], program, None, readable, runtime)
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
     engine = command_words(name, options) if CMD in options else None

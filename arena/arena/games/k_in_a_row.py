@@ -82,11 +82,14 @@ class KInARowState(State):
     def child(self, action: int) -> KInARowState:
         game = self.game
         tally = game.tally
+        # By type, because this is the hot path: only what is no plain int is looked at further.
         if type(action) is not int or not 0 <= action < game.num_actions:
             action = game.checked(action)
         bit = self._free & tally.columns[action]
         if not bit:
             raise game.illegal(self, action)
+        # Precomputed for each cell: what its stone adds to the tally, which cell becomes free, and whether
+        # its column is full.
         gain, step, closes = tally.places[bit]
         player = self.current_player
         # The fields are set here, because a call of `__init__` would cost as much as all the rest.
@@ -97,6 +100,7 @@ class KInARowState(State):
         new._past = self
         new._own = self._opp
         new._opp = stones = self._own + gain
+        # The first test is cheap and passes only if a counter is full, which hardly any stone causes.
         if stones & tally.full and tally.is_won(stones):
             new._free = 0
             new.legal_actions = ()
@@ -106,6 +110,7 @@ class KInARowState(State):
         new._free = self._free + step
         legal = self.legal_actions
         if closes:
+            # Sorted, so the place is found by bisection; most actions close nothing and share the tuple.
             index = bisect_left(legal, action)
             legal = legal[:index] + legal[index + 1 :]
         new.legal_actions = legal
@@ -122,6 +127,7 @@ class KInARowState(State):
             actions.append(self.game.tally.actions[state.last])
             state = past
         if actions:
+            # Kept, and with it the states before are released: a long match holds one tuple, not a chain.
             self._past = past = past + tuple(reversed(actions))
         return past
 

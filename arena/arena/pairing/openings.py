@@ -136,6 +136,7 @@ def longest_list(
     if plan.kind != "auto" or plan.plies:
         depths: Sequence[int | None] = [plan.plies]
     elif shipped and plan.balance != "undecided":
+        # Of the lists that ship, all of drawn positions, the deepest is the longest.
         depths = [max(shipped)]
     else:
         usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
@@ -155,6 +156,7 @@ def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[i
     """Return the openings from `plan.start` on; empty only if a game has none at its default plies."""
     usual = _PLIES.get(str(spec_of(game)), _USUAL_PLIES)
     before = plan.start - 1
+    # A small board has no openings at its usual depth, because matches end before: then shorter ones.
     for plies in [plan.plies] if plan.plies else range(usual, 0, -1):
         found = list(islice(_candidates(game, plan, plies, seed), before + wanted))
         if before < len(found):

@@ -89,6 +89,7 @@ class FixedPlan:
         stop = self.total if stop is None else min(stop, self.total)
         for place in range(start, stop):
             turn, game = divmod(place, self.games)
+            # By division alone, so a plan of a million matches can be entered anywhere.
             round_no, encounter = divmod(turn, self.num_encounters)
             yield self._match(place + 1, encounter, round_no * self.games + game)
 
@@ -123,6 +124,7 @@ class FixedPlan:
             match_no=match_no,
             first=high if is_turned else low,
             second=low if is_turned else high,
+            # Both matches of a pair have one opening, which is what makes them a pair.
             opening=self.openings[match_no // 2 % len(self.openings)],
         )
 

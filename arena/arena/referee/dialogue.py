@@ -105,6 +105,7 @@ def get_ready(connection: Connection, setup: SeatSetup, seconds: float) -> bool:
     Raises:
         FaultError: its `ready` is invalid, or did not arrive within `seconds`.
     """
+    # What a bot wrote after its last match would otherwise be taken for its answer in this one.
     connection.refuse_leftovers()
     game = setup.game
     connection.send(
@@ -143,6 +144,7 @@ def await_reply(
     pulse = None if news is None else news.pulse
     while True:
         message = connection.receive(deadline, pulse)
+        # First, because nearly every message is the answer; the rest is matched below.
         if type(message) is Action and message.id == go.id:
             check_action(message.action, go.legal)
             return message, info
@@ -154,6 +156,8 @@ def await_reply(
                 if news is not None:
                     news.offer(
                         len(go.actions),
+                        # Read only if a viewer gets it: checking a line of actions costs the opponent's
+                        # waiting time.
                         functools.partial(read_remark, message, question.state, question.game),
                     )
             case Resign(id=go.id):

@@ -94,6 +94,7 @@ class AlphaZeroBot:
             self._mix_noise()
         self._simulate(budget)
         found = self._search.results()
+        # By legal actions: those that lose at once are not searched and have no visits, but are legal.
         visits = {action: int(found.visits[0, action]) for action in state.legal_actions}
         policy = self._policy(state, visits)
         action = self._choose(policy, visits, self._known())
@@ -114,6 +115,7 @@ class AlphaZeroBot:
         self._place(state)
         logits, worth = self._search.judged()
         legal = list(state.legal_actions)
+        # Softmax over the legal actions alone; the largest logit is subtracted so that exp does not overflow.
         shares = np.exp(logits[0, legal] - logits[0, legal].max())
         policy = dict(zip(legal, (shares / shares.sum()).tolist(), strict=True))
         action = self._choose(policy, dict.fromkeys(legal, 0), {})
@@ -123,6 +125,7 @@ class AlphaZeroBot:
         """Make `state` the root; keep its subtree if the current tree contains it."""
         known = self._history
         if known is not None and state.history[: len(known)] == known:
+            # Own action, then the opponent's: the tree moves down one action at a time.
             kept = all(
                 bool(self._search.advance(np.array([action], np.int32))[0])
                 for action in state.history[len(known) :]
@@ -136,6 +139,7 @@ class AlphaZeroBot:
         visits = search.forest.visits[0, 0]
         made = 0
         while made < budget.nodes and search.is_open[0] and not budget.is_late:
+            # The most visited action cannot be overtaken any more; with a temperature, all shares matter.
             first, second = np.partition(visits, -2)[-1:-3:-1].tolist()
             if not self._temperature and first - second > budget.nodes - made:
                 break
@@ -143,6 +147,7 @@ class AlphaZeroBot:
             made += 1
 
     def _mix_noise(self) -> None:
+        # Gamma numbers in proportion to their sum, which `mix_priors` takes, have a Dirichlet distribution.
         drawn = [self._random.gammavariate(_ALPHA, 1) for _ in range(self._search.forest.prior.shape[2])]
         self._search.mix_priors(np.array([drawn], np.float32), self._noise)
 
@@ -161,6 +166,7 @@ class AlphaZeroBot:
         proofs = np.zeros(forest.prior.shape[2], np.int8)
         edge_proofs(forest, 0, proofs)
         known = {action: DRAW - proof for action, proof in enumerate(proofs.tolist()) if proof != UNKNOWN}
+        # What was searched is known better than BARRED, so it comes last.
         return dict.fromkeys(np.flatnonzero(forest.prior[0, 0] < 0).tolist(), -1) | known
 
     def _choose(
@@ -168,9 +174,11 @@ class AlphaZeroBot:
     ) -> int:
         """Choose by proven result, then by probability, then by value, then at random."""
         best = max(known.get(action, 0) for action in policy)
+        # A proven win is always played; between equal results that are not wins, chance may decide.
         if self._temperature and best <= 0:
             fair = [action for action in policy if known.get(action, 0) == best]
             top = max(policy[action] for action in fair)
+            # In proportion to the largest: powers of small shares alone would underflow at low temperatures.
             weights = [(policy[action] / top) ** (1 / self._temperature) if top else 1.0 for action in fair]
             return self._random.choices(fair, weights)[0]
         total = self._search.forest.total[0, 0]
@@ -264,6 +272,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
 
 def _room(game: Game, simulations: int | None) -> int:
     """Return the number of nodes to reserve for the tree."""
+    # Children, visits, totals and priors have four bytes per action; the rest of a node is small.
     most = _MOST_BYTES // (game.num_actions * _BYTES_PER_ACTION)
     return min(most, max(_NODES, 4 * (simulations or 4 * _NODES)))
 

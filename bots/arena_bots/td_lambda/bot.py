@@ -52,6 +52,7 @@ class TdLambdaBot:
         if not isinstance(state, KInARowState):
             raise TypeError(f"td-lambda was made for connect-four, not for a {type(state).__name__}")
         worth = self._worth(state)
+        # A win comes before a block: the rules are asked only if there is none.
         asked = () if max(worth.values()) == inf else urgent(state, self._rules)
         top = max(worth[action] for action in asked or worth)
         best = [action for action in asked or worth if worth[action] == top]
@@ -61,6 +62,7 @@ class TdLambdaBot:
         action = self._random.choice(best)
         return PlayResult(
             action,
+            # A win is infinite, and a linear value without tanh has no bounds; arena-bot/1 wants [-1, 1].
             value=min(max(top, -1.0), 1.0),
             policy={other: float(other in best) / len(best) for other in worth},
             pv=(action,),
@@ -119,6 +121,7 @@ def urgent(state: KInARowState, rules: str) -> Sequence[int]:
 
 def _landing(state: KInARowState, action: int) -> int:
     board = state.game.board
+    # Adding the lowest cell carries through the stones of a column and ends on its first empty cell.
     return ((state.own | state.opp) + board.lows[action]) & board.columns[action]
 
 
@@ -178,6 +181,7 @@ class LinearValue:
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
         """Return the value of each state for the player who has just moved; `[n]`."""
+        # These are after-states: whoever has just moved is no longer the side to move.
         own = np.array([state.opp for state in states], np.uint64)
         other = np.array([state.own for state in states], np.uint64)
         sums = features_of(own, other) @ self._weights
@@ -210,6 +214,7 @@ class TupleValue:
                 f"tables and scales of these tuples are {wanted}, not {tables.shape, scales.shape}"
             )
         sizes = np.diff(starts)
+        # Once here: a file has bytes and one scale per tuple, and multiplying at each move would cost more.
         self._tables = tables * np.repeat(scales.astype(np.float32), sizes, axis=1)
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:

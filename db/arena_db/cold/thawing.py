@@ -91,6 +91,7 @@ def holds(cold: ColdTournament, numbers: Sequence[int]) -> bool:
     Raises:
         DamagedError: its files are missing or damaged.
     """
+    # Ids of a tournament are close together, so this saves opening nearly all files.
     near = {number for number in numbers if cold.first_match <= number <= cold.last_match}
     with told_damage(cold):
         return bool(near) and not near.isdisjoint(read_numbers(archive.file_of(cold.folder, matches), "id"))
@@ -121,14 +122,19 @@ def load(connection: Connection, cold: ColdTournament) -> None:
         UnsupportedError: pyarrow is not installed.
     """
     with told_damage(cold):
+        # The store keeps the hash of the manifest, and the manifest those of the files: none can be
+        # exchanged.
         manifest, manifest_hash = archive.read_manifest(cold.folder)
         if manifest_hash != cold.manifest_hash:
             raise DamagedError(f"{cold.folder / archive.MANIFEST} is not as it was written")
         for table in _HIDDEN:
+            # Without foreign keys: those of a temporary table refer to temporary tables, most of which do not
+            # exist.
             made = CreateTable(table, include_foreign_key_constraints=[]).compile(connection)
             connection.exec_driver_sql(str(made).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
         for table in archive.TABLES:
             insert_rows(connection, table, archive.rows_in(cold.folder, manifest, table))
+            # After the rows: building an index at once is faster than extending it row by row.
             for index in sorted(table.indexes, key=lambda index: str(index.name)):
                 connection.execute(CreateIndex(index))
 

@@ -65,6 +65,7 @@ class ConnectFourSolver(Solver):
     def label(self, states: Sequence[State], *, nodes: int | None = None, distances: bool = True) -> Labels:
         known = self._book.plies if self._book else 0
         own = list(map(self.checked, states))
+        # Positions in the book are looked up one by one; all others are solved together in one compiled call.
         early = [position for position, state in enumerate(own) if state.is_terminal or ply_of(state) < known]
         late = sorted(set(range(len(own))).difference(early))
         shape = (len(own), NUM_ACTIONS)
@@ -114,6 +115,7 @@ class ConnectFourSolver(Solver):
     def _order(self, state: KInARowState, actions: Iterable[int]) -> list[int]:
         merits = np.zeros(NUM_ACTIONS, np.int64)
         rate_actions(self._memory, state.own, state.own | state.opp, merits)
+        # Of equal merit the middle comes first: it belongs to most lines, so it refutes most often.
         return sorted(actions, key=lambda action: (-merits[action], abs(action - 3)))
 
     @override
@@ -126,6 +128,7 @@ class ConnectFourSolver(Solver):
         if win:
             return win, win
         low, high = super()._expect(state)
+        # Just beyond the book its scores bound this one, as the position is a child of known ones.
         if self._book is not None and ply_of(state) == self._book.plies + 1:
             low = max(low, self._book.least(state.own, state.own | state.opp))
         return low, high
@@ -144,6 +147,7 @@ class ConnectFourSolver(Solver):
 def _outcomes(bounds: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the signs of scores between `bounds` `[..., 2]`; UNSOLVED if they are not certain."""
     low, high = bounds[..., 0], bounds[..., 1]
+    # Bounds of 0 and a positive number have different signs: a draw is then possible as well as a win.
     certain = (np.sign(low) == np.sign(high)) & ((low == high) | (low != 0))
     return np.where(certain, np.sign(low), UNSOLVED)
 

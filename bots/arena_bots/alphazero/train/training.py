@@ -82,6 +82,7 @@ class AlphaZeroTraining:
         """Play one period and learn from it, or do both at once and learn from earlier matches."""
         net, step = self._quickest_net(), self._numbers["step"]
         if not self._plan.overlap:
+            # One after the other: the positions of this step are learnt in this step.
             harvest = self._players.go_on(net, step)
             self._take(harvest)
             return harvest, self._learn()
@@ -104,6 +105,7 @@ class AlphaZeroTraining:
         if self._players.are_elsewhere:
             return self._model()
         is_half = halves(device)
+        # On a CPU ONNX Runtime evaluates faster, except wide networks where half precision is fast.
         if device != "cpu" or (design.width >= _WIDE and is_half):
             return TorchNet(self._learner.player, device, is_half=is_half)
         return self._model()
@@ -122,9 +124,11 @@ class AlphaZeroTraining:
         rng = rng_of(self._context.seed, numbers["step"], _LEARNER)
         progress = numbers["step"] / self._plan.steps
         losses: list[Losses] = []
+        # Each drawn position pays for its epochs, so learning keeps pace with play whatever a step harvests.
         while numbers["owed"] >= plan.batch * plan.epochs and self._buffer.size >= plan.batch:
             numbers["owed"] -= plan.batch * plan.epochs
             samples = self._buffer.draw(plan.batch, rng)
+            # Drawn anew for each batch: storing all images would multiply the buffer by their number.
             symmetries = rng.integers(self._painter.num_symmetries, size=plan.batch)
             losses.append(self._learner.learn(self._painter.paint(samples, symmetries), progress))
         return losses
@@ -139,6 +143,7 @@ class AlphaZeroTraining:
             points = [(match.outcome + 1) / 2 for match in harvest.matches]
             metric(step, "score of who moves first", 100 * float(np.mean(points)))
         if losses:
+            # The mean of a step, not its last batch, whose loss is mostly noise.
             policy, value, entropy = np.mean(losses, axis=0).tolist()
             metric(step, "loss", policy + value)
             metric(step, "policy loss", policy)

@@ -98,6 +98,7 @@ def play(
         actions[running, ply] = chosen
         lengths[running] = ply + 1
         kinds = found_here.kinds[rows, chosen]
+        # The first player moves at even plies, and whoever moves last wins.
         outcomes[running[kinds == WON]] = 1 - 2 * (ply % 2)
         own[running] |= found_here.stones[rows, chosen]
         # The other player is next; games that are over have no further moves, so their stones may be
@@ -147,6 +148,7 @@ def _choose(
     num = len(own)
     at_random = (ply < plan.openings) & (rng.random(num) < plan.epsilons)
     slips = (plan.rivals == ply % 2) & (rng.random(num) < plan.slips)
+    # The last ply of an opening is always random, so that games from one network differ after it.
     at_random |= (ply == plan.openings - 1) | slips
     # At random, the largest of these numbers decides; elsewhere they only break ties.
     worth = rng.random(look.kinds.shape)
@@ -158,7 +160,9 @@ def _choose(
     kinds = {OPEN} if plan.is_exact else {OPEN, LOST, SURE}
     rows, found = np.nonzero(np.isin(look.kinds, list(kinds)) & asked[:, None])
     if len(rows):
+        # All positions of all games in one call: a network takes hardly longer for many than for one.
         worth[rows, found] += judge(own[rows] | look.stones[rows, found], opp[rows])
+    # Last, as random numbers were drawn for these as well.
     worth[look.kinds == ILLEGAL] = -np.inf
     return worth.argmax(axis=1)
 
