@@ -98,6 +98,7 @@ def load(
         place = (tournament, *numbers)
         for number, first, second, state in connection.exec_driver_sql(_plan_text(dialect), place).all():
             pair = (first, second)
+            # One object per pair of bots: a batch of a thousand matches has few pairs.
             plan = plans.get(pair)
             if plan is None:
                 if not known.seats.keys() >= {first, second}:
@@ -106,10 +107,12 @@ def load(
                 plan = plans[pair] = PlannedSeats(first, second, known.seats[first], known.seats[second])
             batch.plan[number] = plan
             if state == "done":
+                # The attempt is not read: what was final before this batch cannot become final again.
                 batch.done[number] = -1
             elif state == "dropped":
                 batch.dropped.add(number)
         batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
+    # Only then, as an archived tournament has no rows here; the usual batch is spared a query.
     if not batch.plan:
         require_warm(connection, tournament)
     return batch

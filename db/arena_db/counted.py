@@ -67,6 +67,8 @@ def read_counted(
         Each match with the other one of its pair, or None if that is not counted or has a higher id.
     """
     rows = read_range(connection, first, last, tournament, bots)
+    # By index, not by name: this runs for each match of a store, and an attribute of a named tuple costs
+    # more.
     here = {(row[0], row[8], row[9]): row for row in rows}
     wanted = [place for number, encounter, no in here if (place := (number, encounter, no ^ 1)) not in here]
     earlier = _read_earlier(connection, wanted, first)
@@ -74,7 +76,9 @@ def read_counted(
     pairs: list[tuple[CountedMatch, CountedMatch | None]] = []
     for row in rows:
         number, encounter, no = row[0], row[8], row[9]
+        # Matches 2k and 2k + 1 are a pair, so the other one differs in the last bit.
         other = (number, encounter, no ^ 1)
+        # The other one is attached to the later of the two, so that each pair is counted once.
         pairs.append((row, seen.get(other) or earlier.get(other)))
         seen[number, encounter, no] = row
     return pairs

@@ -73,6 +73,7 @@ def merge(
     Raises:
         RefusedError: a tournament, match or plan differs from the one here with the same uid and number.
     """
+    # In an order of their own, not by id: stores merged either way get their tournaments in the same order.
     found = select(tournaments).order_by(tournaments.c.created_at, tournaments.c.uid)
     if not moves:
         # A tournament that never began has nothing to merge, and another attempt may reuse its name.
@@ -228,6 +229,7 @@ class _TournamentMerge:
     def _bot(self, number: int) -> int:
         """Return the id here of a bot of the other store; insert it if it is missing."""
         row = self._source.execute(select(bots).where(bots.c.id == number)).one()
+        # By identity, which is that of the content: ids are those of each store.
         known = self._target.scalar(select(bots.c.id).where(bots.c.identity == row.identity))
         if known is None:
             values = {name: value for name, value in values_of(bots, row).items() if name != "id"}
@@ -251,6 +253,7 @@ class _TournamentMerge:
             }
             for connection, number in ((self._source, self._row.id), (self._target, known.id))
         ]
+        # One store may have more entrants than the other, but what both have must be the same.
         common = seats[0].keys() & seats[1].keys()
         differing = [seat for seat in common if seats[0][seat] != seats[1][seat]]
         if differing or (not common and seats[0]):
@@ -293,6 +296,7 @@ class _TournamentMerge:
         theirs = self._source.execute(select(batches).where(batches.c.tournament_id == self._row.id)).all()
         for row in theirs:
             if row.number not in known:
+                # The newest change that the batch knew; changes of one tournament keep their order here.
                 seen = [here for there, here in known_changes.items() if there <= row.basis_change]
                 values = values_of(batches, row) | {
                     "tournament_id": self._here,

@@ -114,6 +114,7 @@ def add_batch(connection: Connection, tournament: int, batch: NewBatch) -> None:
     if known.is_planned:
         raise RefusedError(f"the plan of tournament {tournament} is complete; no batch can be added")
     numbers = [match.number for match in batch.matches]
+    # A gap would never be filled, and two runs that both planned would overlap: the second is refused.
     if not numbers or numbers != list(range(first, first + len(numbers))):
         raise RefusedError(
             f"a batch of tournament {tournament} must have matches with consecutive numbers from {first}"
@@ -211,6 +212,7 @@ def _drop(
     left = (planned.c.tournament_id == tournament) & (planned.c.state == "planned")
     if encounter is not None:
         left &= planned.c.encounter == encounter
+    # A running match is stored when it ends, so its row must still expect it.
     unneeded = update(planned).where(left, planned.c.number.not_in(list(running)))
     return connection.execute(unneeded.values(state="dropped")).rowcount
 

@@ -68,6 +68,7 @@ def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
         "is_planned": 0,
         "decision": "",
     }
+    # Under the write lock, so two commands cannot both find the name free.
     known = find_tournament(connection, new.name) if new.name else None
     if known is None:
         tournament = next_tournament(connection)
@@ -77,6 +78,7 @@ def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
         _check_gives_way(connection, known)
         tournament = known.id
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(values))
+    # The id is part of a generated name, and it is known only now.
     if not new.name:
         name = free_name(connection, f"{_PREFIXES.get(new.type, new.type)}-{tournament}")
         connection.execute(update(tournaments).where(tournaments.c.id == tournament).values(name=name))
@@ -101,6 +103,7 @@ def begin(
     if record.state != "preparing":
         raise RefusedError(f"{record.name} is {record.state}, and not being prepared")
     num_total = plan.num_total if isinstance(plan, OpenPlan) else 0
+    # State, entrants and plan in one transaction: a killed command leaves a tournament that never began.
     seals.change(connection, tournament, config=config, num_total=num_total, state="running")
     with seals.amending(connection, tournament):
         for entrant in listed:

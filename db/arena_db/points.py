@@ -65,6 +65,7 @@ def surplus(numbers: Sequence[int]) -> list[int]:
     Args:
         numbers: numbers of matches at the points, ascending, above 0.
     """
+    # The start counts as a point, so that the first one is not dropped for its nearness to the second.
     kept = [0, *numbers]
     removed: list[int] = []
     while len(kept) - 1 > MOST_POINTS:
@@ -137,6 +138,7 @@ def _wrong(connection: Connection, tournament: int | None = None) -> Iterator[tu
     """
     table = rating_points.c
     known = select(table.tournament_id, table.num_matches, table.match_id).distinct()
+    # Matches of archived tournaments are in files, so their points cannot be compared here.
     if tournament is None:
         known = known.where(table.tournament_id.not_in(select(cold_tournaments.c.tournament_id)))
     else:

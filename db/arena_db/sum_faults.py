@@ -45,6 +45,7 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
     yield from wrong_columns(connection)
     names = _EncounterNames(connection)
     before = all_sums(connection)
+    # Sums may lag behind the matches: only those up to the mark are in them.
     mark = connection.scalar(select(summing.c.next_match))
     newest = numbering.last_match(connection)
     if mark is None or not 1 <= mark <= newest + 1:
@@ -56,6 +57,7 @@ def find_faults(connection: Connection, reading: MatchReading) -> Iterator[str]:
             count(connection, first, last, ids)
         for cold in list_cold(connection):
             count_cold(connection, cold, mark - 1, ids)
+        # Pruned tournaments keep no clusters, so those counted again have nothing to be compared with.
         for table in (strays, clusters):
             _run(connection, f"DELETE FROM temp.{table.name} WHERE encounter_id IN ({_PRUNED})")  # noqa: S608
         counted = all_sums(connection)
