@@ -42,8 +42,8 @@ _LABEL = 10
 """Width of the names beside charts, in cells."""
 _LONG_AGO_S = 36 * 3600.0
 """Seconds after which a time is shown as a date."""
-_VALUE = 10
-"""Width of a number in the list of last values, in cells."""
+_VALUE = 12
+"""Width of a number in the list of last values, in cells: that of `not a number`, the longest text."""
 
 
 class AskedTraining(NamedTuple):

@@ -14,6 +14,7 @@ from arena.tui.screens.matches_screen import MatchesScreen
 from arena.tui.screens.page_screens import BotPageScreen
 from arena.tui.screens.train_screen import TrainScreen
 from arena.tui.widgets.output_panel import OutputPanel
+from dashboard import screen_lines
 from watching import press, seen, shown, watch
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def test_a_run_is_followed_as_it_grows(shown_store: Path, runs: Path) -> None:
             file.write('me":"loss","value":NaN,"t":1763745991}\nbroken\n')
         await press(pilot, "r")
         assert "! 1 damaged lines, 1 values not a number" in seen(app)
+        assert any("loss" in line and "not a number @" in line for line in screen_lines(app))
 
     shown(watch(shown_store), act, (120, 40))
 
