@@ -97,9 +97,9 @@ class Matrix(Panel, can_focus=True):
 
     @staticmethod
     def _place_in(view: MatrixView, place: int, names: Sequence[str]) -> int:
-        """Return the place in a crosstable of the bot that had `place` in `names`; the same if it is gone."""
-        name = names[place]
-        return view.names.index(name) if name in view.names else place
+        """Return the nearest place in a crosstable of the bot at `place` of `names`; the same without it."""
+        found = [other for other, name in enumerate(view.names) if name == names[place]]
+        return min(found, key=lambda other: abs(other - place), default=place)
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -115,6 +115,11 @@ def test_the_cursor_of_the_crosstable_stays_on_its_two_bots() -> None:
         assert max(table.cursor) < 2
         table.show(MatrixView())
         assert table.cursor == (0, 0)
+        twins = replace(crosstable(NAMES), names=("az", "mcts", "az", "mcts", "keras", "random"))
+        table.show(twins)
+        table.action_move(2, 3)
+        table.show(twins)
+        assert table.cursor == (2, 3), "two bots may have one name"
 
     piloted(Host(table), act)
 
