@@ -167,6 +167,22 @@ def test_the_cursor_goes_to_another_watched_tournament_unless_the_user_has_moved
     shown(watch(shown_store), act)
 
 
+def test_the_cursor_stays_where_the_user_moves_it_before_the_list_arrives(shown_store: Path) -> None:
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        screen = app.screen
+        assert isinstance(screen, TournamentsScreen)
+        # Another one is watched, and the list that would move the cursor to it has still to come.
+        app.tournament = "duel"
+        await pilot.press("up", "down")
+        screen.reload()
+        await settle(pilot)
+        assert screen.table.current is not None
+        assert screen.table.current.name == "spring"
+
+    shown(watch(shown_store), act)
+
+
 def test_a_store_that_is_gone_has_no_number_of_tournaments(shown_store: Path, tmp_path: Path) -> None:
     path = tmp_path / "arena.db"
     shutil.copy(shown_store, path)

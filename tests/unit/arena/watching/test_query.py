@@ -220,9 +220,9 @@ def test_a_store_that_could_not_be_looked_for_is_missed_later(
     def refuse(_: str | None) -> bool:
         raise PermissionError(errno.EACCES, "no permission")
 
-    monkeypatch.setattr("arena.watching.query.has_store", refuse)
-    queries = Queries(str(tmp_path / "arena.db"))
-    monkeypatch.setattr("arena.watching.query.has_store", lambda _: False)
+    with monkeypatch.context() as patch:
+        patch.setattr("arena.watching.query.has_store", refuse)
+        queries = Queries(str(tmp_path / "arena.db"))
     heard: list[object] = []
     queries.ask(queries.new(), count, heard.append)
     assert isinstance(heard[-1], Unavailable), "not: nothing has been played yet"
