@@ -17,6 +17,7 @@ from arena.tui.widgets.bare_lines import BareLines
 from arena.tui.widgets.form import Choice, FormField, Push
 from arena.tui.widgets.output_panel import OutputPanel
 from arena.watching.feed import FeedUpdate
+from arena.watching.query_answers import Empty
 from arena_db.store import Store
 from dashboard import settle
 from stores import add_cup
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
     from arena.tui.screens.dashboard import Dashboard
+    from arena.watching.query import Query
 
 
 def test_tournaments_are_listed_and_watched(shown_store: Path) -> None:
@@ -172,6 +174,20 @@ def test_a_store_that_is_gone_has_no_number_of_tournaments(shown_store: Path, tm
         assert "is gone" in seen(app)
 
     shown(watch(path), act)
+
+
+def test_a_store_without_a_tournament_has_none(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_none(_: Query, *, archived: bool = False) -> Empty:
+        del archived
+        return Empty("no tournament yet")
+
+    monkeypatch.setattr("arena.tui.screens.tournaments_screen.read_tournaments", read_none)
+
+    async def act(pilot: Pilot[None], app: Dashboard) -> None:
+        await press(pilot, "7")
+        assert "tournaments 0, running 0" in seen(app)
+
+    shown(watch(shown_store), act)
 
 
 def test_the_form_shows_line_estimate_and_what_is_wrong(shown_store: Path) -> None:
