@@ -50,6 +50,10 @@ def test_no_bots_are_shown(site: Path) -> None:
         assert not shown(readable, site / file), file
     # What is partly shown must be listed, or nothing in it could be imported.
     assert {str(site), str(site / "pack")} <= set(readable.names)
+    # A container shows the whole folder, and hides these in it.
+    assert str(site) in readable.shown
+    hidden = ("pack/one.py", "pack/two", "pack/three.py", "four")
+    assert set(readable.hidden) == {os.path.realpath(site / file) for file in hidden}
 
 
 def test_a_link_to_a_module_of_a_bot_is_not_shown(site: Path) -> None:
@@ -58,6 +62,24 @@ def test_a_link_to_a_module_of_a_bot_is_not_shown(site: Path) -> None:
     readable = python_readable((str(site),))
     assert not shown(readable, site / "alias.py")
     assert shown(readable, site / "other.py")
+
+
+def test_a_link_to_a_folder_with_modules_of_bots_shows_the_rest(site: Path) -> None:
+    (site / "alias").symlink_to("pack")
+    (site / "pack" / "again").symlink_to(site / "four")
+    granted = set(python_readable((str(site),)).paths)
+    for folder in ("pack", "alias"):
+        assert {str(site / folder / name) for name in ("__init__.py", "shared")} <= granted
+        assert (
+            not {str(site / folder / name) for name in ("", "one.py", "two", "three.py", "again")} & granted
+        )
+
+
+def test_a_name_that_only_begins_like_a_bots_is_shown(site: Path) -> None:
+    make(site, "fourth.py", "four_more/x.py", "pack/one.pyi", "pack/two.py.txt")
+    readable = python_readable((f"{site}/",))
+    for file in ("fourth.py", "four_more/x.py", "pack/one.pyi", "pack/two.py.txt"):
+        assert shown(readable, site / file), file
 
 
 def test_without_anything_hidden_a_folder_is_one_entry(site: Path) -> None:
