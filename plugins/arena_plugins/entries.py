@@ -13,7 +13,7 @@ from arena_plugins.spec import NAME, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from importlib.metadata import Distribution, EntryPoints
+    from importlib.metadata import Distribution
 
 BOTS = "arena.bots"
 """The entry point group of bots."""
@@ -25,7 +25,10 @@ _MOST = 256
 """Maximum length in characters of a distribution's name, and of its version."""
 NUM_DIGITS = 8
 """Number of hex digits of a content hash that are displayed."""
+_GROUPS = "arena."
+"""Prefix of the groups."""
 _NAME_FIELD = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
+_VERSION_FIELD = re.compile(r"^Version:[ \t]*(.*\S)", re.MULTILINE)
 
 
 class Entry(NamedTuple):
@@ -145,59 +148,72 @@ def noun_of(group: str) -> str:
 
 
 def offers(group: str, path: Sequence[str] | None = None) -> Iterator[Entry]:
-    """Yield the unchecked entry points of a group on `path` (default `sys.path`); nothing is imported."""
-    folders = tuple(sys.path if path is None else path)
-    for name, distribution, points in _installed(folders, tuple(map(_stamp, folders))):
-        for point in points:
-            if point.group == group:
-                yield Entry(point.name, point.value, name, _version_of(distribution))
-
-
-@lru_cache(maxsize=256)
-def _version_of(distribution: Distribution) -> str:
-    """Return the version of a distribution of `_installed`; asking for it parses all its metadata."""
-    return distribution.version
+    """Return the unchecked entry points of a group on `path` (default `sys.path`); nothing is imported."""
+    stamped = ((folder, _stamp(folder)) for folder in (sys.path if path is None else path))
+    # A missing folder has nothing, and paths that differ only by such folders need not be searched twice.
+    folders = tuple((folder, stamp) for folder, stamp in stamped if stamp is not None)
+    return (entry for declared, entry in _installed(folders) if declared == group)
 
 
 @lru_cache(maxsize=8)
-def _installed(
-    path: tuple[str, ...], stamps: tuple[int, ...]
-) -> tuple[tuple[str, Distribution, EntryPoints], ...]:
-    """Return names and entry points of distributions.
+def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[tuple[str, Entry], ...]:
+    """Return the entry points for the arena of all distributions, each with its group.
 
-    `stamps` are the modification times of the folders. They are only part of the cache key: an installation
-    changes a folder and therefore its stamp.
+    Args:
+        folders: the path, and the modification time of each folder. The times are only part of the cache key:
+            an installation changes a folder and therefore its time.
     """
-    del stamps
     # Imported here because the host of a bot imports this module and lists nothing.
     import importlib.metadata
 
-    found: list[tuple[str, Distribution, EntryPoints]] = []
+    found: list[tuple[str, Entry]] = []
     seen: set[str] = set()
-    for distribution in importlib.metadata.distributions(path=list(path)):
-        name = _name_of(distribution)
+    for distribution in importlib.metadata.distributions(path=[folder for folder, _ in folders]):
+        header = _header_of(distribution)
+        name = _NAME_FIELD.search(header)
         if name is None:
             continue  # leftovers of an uninstalled distribution
-        normal = re.sub(r"[-_.]+", "-", name).casefold()
+        normal = re.sub(r"[-_.]+", "-", name[1]).casefold()
         # The first distribution on the path is the one that Python imports; a folder may be listed twice.
-        if normal not in seen:
-            seen.add(normal)
-            found.append((name, distribution, distribution.entry_points))
+        if normal in seen:
+            continue
+        seen.add(normal)
+        # Most of a hundred distributions declare something, and few something for the arena.
+        if _GROUPS in (distribution.read_text("entry_points.txt") or ""):
+            version = _version_in(header)
+            found += [
+                (point.group, Entry(point.name, point.value, name[1], version))
+                for point in distribution.entry_points
+            ]
     return tuple(found)
 
 
-def _stamp(folder: str) -> int:
+def version_of(name: str) -> str:
+    """Return the version of an installed distribution, like `importlib.metadata.version`.
+
+    That one parses all metadata, which contain the description: a millisecond for a long one.
+
+    Raises:
+        PackageNotFoundError: it is not installed.
+    """
+    import importlib.metadata
+
+    return _version_in(_header_of(importlib.metadata.distribution(name)))
+
+
+def _stamp(folder: str) -> int | None:
     try:
         return Path(folder).stat().st_mtime_ns
     except OSError:
-        return 0
+        return None
 
 
-def _name_of(distribution: Distribution) -> str | None:
-    """Return the distribution's name without parsing all its metadata.
-
-    Parsing the metadata of a hundred distributions takes ten times as long.
-    """
+def _header_of(distribution: Distribution) -> str:
+    """Return the metadata of a distribution without its description; empty if it has none."""
     text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""
-    found = _NAME_FIELD.search(text.partition("\n\n")[0])
-    return found[1] if found else None
+    return text.partition("\n\n")[0]
+
+
+def _version_in(header: str) -> str:
+    found = _VERSION_FIELD.search(header)
+    return found[1] if found else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import platform
 import sys
@@ -17,6 +16,7 @@ from arena.sandbox.tier_grades import record as isolation_record
 from arena_db.records import MatchRecord
 from arena_db.remark_codec import pack_remarks
 from arena_plugins import Outcome, Termination
+from arena_plugins.entries import version_of
 from arena_plugins.thoughts import UNSAID
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ _machine: dict[str, object] = {}
 @cache
 def _versions(tier: str, scales_time: bool) -> str:  # noqa: FBT001 - a key of the cache
     facts: dict[str, object] = {
-        "arena": importlib.metadata.version("bot-arena"),
+        "arena": version_of("bot-arena"),
         "python": platform.python_version(),
         "platform": f"{sys.platform} {platform.machine()}",
         "isolation": isolation_record(tier),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import secrets
 import time
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from arena.referee.remarks import NewsGate
 from arena.referee.thoughts import read_remark
 from arena.referee.verdict import FaultError
 from arena_plugins.contract import Game, State, Termination
+from arena_plugins.entries import version_of
 from arena_plugins.thoughts import Thoughts
 from arena_plugins.wire import (
     PROTOCOL,
@@ -211,4 +211,4 @@ def _out_of_order(message: BotMessage, expected: str) -> FaultError:
 
 @functools.cache
 def _version() -> str:
-    return importlib.metadata.version("bot-arena")
+    return version_of("bot-arena")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from arena import home
 from arena.removal import remove
+from arena_plugins.entries import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -156,7 +157,7 @@ def _prune(base: Path) -> None:
 def _machine() -> tuple[str, ...]:
     """Return what compiled code depends on besides its source."""
     try:
-        numba = importlib.metadata.version("numba")
+        numba = version_of("numba")
     except importlib.metadata.PackageNotFoundError:
         numba = ""
     return (sys.version, numba, platform.machine(), *_processor())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import multiprocessing
 import os
 import secrets
@@ -22,6 +21,7 @@ from arena.own_python import interpreter, safe_path
 from arena.sandbox.attacks.promises import ATTACKS, CONTROL, KEPT
 from arena.sandbox.canaries.tier_trial import ALL, QUICK, try_attacks
 from arena.sandbox.tier import Tier, landlock_abi, tiers_to_try
+from arena_plugins.entries import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,7 +167,7 @@ def _circumstances() -> str:
     parts = [
         *(boot, *(os.uname() if hasattr(os, "uname") else ())),
         *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),
-        importlib.metadata.version("bot-arena"),
+        version_of("bot-arena"),
         *(f"{path.name} {path.stat().st_mtime_ns}" for path in sorted(Path(__file__).parent.rglob("*.py"))),
     ]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:32]

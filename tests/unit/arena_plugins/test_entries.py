@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from arena_plugins.entries import BOTS, GAMES, Entry, find, list_plugins
+from arena_plugins.entries import BOTS, GAMES, Entry, find, list_plugins, version_of
 from arena_plugins.errors import PluginError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     Distribute = Callable[..., Path]
@@ -61,6 +62,53 @@ def test_what_is_installed_later_is_seen(distribute: Distribute) -> None:
     assert list(list_plugins(BOTS, [str(folder)]).entries) == ["first", "second"]
 
 
+def test_a_path_is_searched_once_however_its_missing_folders_are_called(
+    distribute: Distribute, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(distribute("one", "1.0", {"first": "a"}, {"hex": "b"}))
+    later = tmp_path / "later"
+    searched: list[object] = []
+    search = importlib.metadata.distributions
+
+    def count(*, path: list[str]) -> Iterable[importlib.metadata.Distribution]:
+        searched.append(path)
+        return search(path=path)
+
+    monkeypatch.setattr("importlib.metadata.distributions", count)
+    for path in ([folder], [str(later), folder], [folder, f"{later}.zip"]):
+        assert list(list_plugins(BOTS, path).entries) == ["first"]
+        assert list(list_plugins(GAMES, path).entries) == ["hex"]
+    assert len(searched) == 1
+    (later / "two-1.0.dist-info").mkdir(parents=True)
+    (later / "two-1.0.dist-info" / "METADATA").write_text("Name: two\nVersion: 1.0\n")
+    (later / "two-1.0.dist-info" / "entry_points.txt").write_text("[arena.bots]\nsecond = b\n")
+    assert list(list_plugins(BOTS, [str(later), folder]).entries) == ["first", "second"]
+
+
+def test_a_distribution_without_plugins_comes_first_too(distribute: Distribute, tmp_path: Path) -> None:
+    """Python imports the first distribution of a name, so the plugins of a later one are not there."""
+    old = distribute("one", "1.0", {"first": "a"})
+    new = tmp_path / "new" / "one-2.0.dist-info"
+    new.mkdir(parents=True)
+    (new / "METADATA").write_text("Name: One\nVersion: 2.0\n")
+    (new / "entry_points.txt").write_text("[console_scripts]\none = a:main\n")
+    assert list_plugins(BOTS, [str(new.parent), str(old)]).entries == {}
+    assert list(list_plugins(BOTS, [str(old), str(new.parent)]).entries) == ["first"]
+
+
+def test_the_version_is_that_of_the_metadata(distribute: Distribute, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not one of the description, which follows an empty line."""
+    folder = distribute("one", "1.0", {"first": "a"})
+    text = "Metadata-Version: 2.1\nName: one\nVersion: 1.5rc1\nSummary: Version: 7\n\nVersion: 3\n"
+    next(folder.glob("*/METADATA")).write_text(text)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    assert list_plugins(BOTS, [str(folder)]).entries["first"].version == "1.5rc1"
+    for name in ("one", "bot-arena", "numpy", "Msgspec"):
+        assert version_of(name) == importlib.metadata.version(name)
+    with pytest.raises(importlib.metadata.PackageNotFoundError):
+        version_of("no-such-distribution")
+
+
 def test_a_bad_name_is_a_problem(distribute: Distribute) -> None:
     folder = distribute("one", "1.0", {"[/]": "a", "../../x": "a", "x" * 65: "a", "fine": "a"})
     listing = list_plugins(BOTS, [str(folder)])
@@ -88,8 +136,10 @@ def test_one_distribution_found_twice_counts_once(distribute: Distribute) -> Non
 
 def test_the_remains_of_a_distribution_are_passed_over(distribute: Distribute) -> None:
     folder = distribute("gone", "1.0", {"ghost": "a"})
-    next(folder.glob("*/METADATA")).write_text("")
-    assert list_plugins(BOTS, [str(folder)]).entries == {}
+    for text in ("", "Metadata-Version: 2.1\n\nName: gone\n"):
+        next(folder.glob("*/METADATA")).write_text(text)
+        os.utime(folder, ns=(0, len(text)))
+        assert list_plugins(BOTS, [str(folder)]).entries == {}
 
 
 def test_an_unknown_name_has_a_way_out(distribute: Distribute) -> None:

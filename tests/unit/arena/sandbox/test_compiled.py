@@ -80,7 +80,7 @@ def test_what_a_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
         raise compiled.importlib.metadata.PackageNotFoundError
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    monkeypatch.setattr("importlib.metadata.version", lack)
+    monkeypatch.setattr("importlib.metadata.distribution", lack)
     assert machine()[1:] == ("", compiled.platform.machine(), compiled.platform.processor())
 
 
