@@ -133,20 +133,20 @@ def bots() -> None:
 def list_(*, form: str) -> None:
     """List all versions of all bots; a name without a version means the newest one.
 
-    Each bot is loaded once, in a process of its own, so a broken one does no harm. Hash: the first digits of
+    Each bot is loaded once, in a sandboxed process, so a broken one does no harm. Hash: the first digits of
     the SHA-256 of its wheel, or of the content of a kept bot; they can be used in place of a version.
     """
     from arena.cli.output import emit
-    from arena.executor.sandbox_trial import load_status
+    from arena.executor.sandboxed import load_statuses
     from arena.shelf.kept import kept_bots
     from arena.shelf.listing import list_bots
     from arena_plugins.entries import BOTS
 
     listing = list_bots()
+    entries = [entry for name in listing.entries for entry in listing.versions_of(name)]
     rows = [
-        _row(entry, load_status(BOTS, entry), is_newest=entry == newest)
-        for name, newest in listing.entries.items()
-        for entry in listing.versions_of(name)
+        _row(entry, status, is_newest=entry == listing.entries[entry.name])
+        for entry, status in zip(entries, load_statuses(BOTS, entries), strict=True)
     ]
     rows += [_row(problem.entry, problem.reason, is_newest=False) for problem in listing.problems]
     rows += [_kept_row(kept) for kept in kept_bots()]

@@ -12,9 +12,6 @@ from importlib.machinery import PathFinder
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
 from arena.errors import PluginError
 from arena_plugins.command import host_path
 from arena_plugins.entries import BOTS, GAMES, offers
@@ -49,23 +46,35 @@ def collect_package(collection: Collection, entry: Entry) -> None:
     Raises:
         PluginError: one of its files cannot be read, or a limit is exceeded.
     """
-    module = entry.value.partition(":")[0]
     collection.roots = (LIB,)
     if entry.folder:
         _add_shelved(collection, Path(entry.folder))
-    elif entry.distribution == OURS:
-        _add_bundled(collection, is_adapter=module.startswith(f"{_ADAPTERS}."))
+    elif part := bundled_part(entry):
+        _add_bundled(collection, is_adapter=part == _ADAPTERS)
     else:
         _add_installed(collection, entry)
 
 
-def linked_bots() -> frozenset[str]:
-    """Return the folders that editable installs of bots add to `sys.path`, except those with a game."""
-    return _linked_bots(tuple(host_path()))
+def bundled_part(entry: Entry) -> str:
+    """Return the package that is the content of a bundled bot; empty if the bot is not bundled."""
+    if entry.folder or entry.distribution != OURS:
+        return ""
+    return _ADAPTERS if entry.value.startswith(f"{_ADAPTERS}.") else _BUNDLED
+
+
+def shared_path() -> list[str]:
+    """Return the part of `sys.path` that all hosts share: the arena's, without folders of editable bots.
+
+    Those folders hold code that belongs to no content, so it would be imported without being hashed.
+    """
+    path = host_path()
+    linked = linked_bots(tuple(path))
+    return [folder for folder in path if folder not in linked]
 
 
 @lru_cache(maxsize=8)
-def _linked_bots(path: tuple[str, ...]) -> frozenset[str]:
+def linked_bots(path: tuple[str, ...]) -> frozenset[str]:
+    """Return the folders that editable installs of bots add to `path`, except those with a game."""
     games = {entry.distribution for entry in offers(GAMES, path)}
     names = {entry.distribution for entry in offers(BOTS, path)} - games - {OURS}
     found: set[str] = set()
@@ -152,6 +161,10 @@ def _top_modules(distribution: Distribution, entry: Entry) -> list[str]:
 
 def _add_needs(collection: Collection, distribution: Distribution) -> None:
     """Record the versions of a distribution and of its installed requirements, without the arena."""
+    # Imported here, because bundled bots and workers do not need it.
+    from packaging.requirements import InvalidRequirement, Requirement
+    from packaging.utils import canonicalize_name
+
     for line in distribution.requires or ():
         try:
             wanted = Requirement(line)

@@ -1,4 +1,4 @@
-"""Tests bots, plugins and runtimes of this machine in the sandbox, as they are confined in a match."""
+"""Tests bots and runtimes of this machine in the sandbox, as they are confined in a match."""
 
 from __future__ import annotations
 
@@ -10,24 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from arena.content.collect import Collection
-from arena.content.packages import collect_package
 from arena.content.programs import place_words
-from arena.content.store import keep_content, state_of
+from arena.content.store import state_of
 from arena.entrants import Competitor, resolve
-from arena.errors import ArenaError, PluginError
+from arena.errors import PluginError
 from arena.executor.preflight import Candidate, describe_fault, is_refused_option, preflight
 from arena.executor.runtime_versions import describe_runtime
-from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
+from arena.executor.sandboxed import Done, last_line, python_command, run_sandboxed, strongest_usual_tier
 from arena.executor.seat_checks import check_program
-from arena.executor.worker_seats import content_root, shared_path, start_of
+from arena.executor.worker_seats import content_root, start_of
 from arena.executor.workspace import workspace
-from arena.own_python import own_python
 from arena.pairing.openings import OpeningPlan, make_openings
 from arena.referee.timecontrol import TimeControl
-from arena.sandbox.launch.container_paths import CONTENT
-from arena.sandbox.readable import python_readable
 from arena.sandbox.resources import Resources
-from arena.sandbox.tier import Tier
 from arena_db.records import BotRecord
 from arena_plugins import Termination
 from arena_plugins.command import Start
@@ -36,45 +31,21 @@ from arena_plugins.entries import GAMES, find
 from arena_plugins.manager import load_game
 from arena_plugins.program import CMD, EXEC
 from arena_plugins.spec import Spec
-from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from arena.referee.seats import Forfeit
-    from arena_plugins.entries import Entry
+    from arena.sandbox.tier import Tier
 
-_LOAD_S = 60.0
 _KIT_S = 600.0
 _INIT_S = 60.0
 """Seconds a bot may take to start, as in a tournament without `--init-time`."""
-_LOAD = "import sys; from arena_plugins.manager import load_entry; load_entry(*sys.argv[1:])"
 _KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"
-_PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
-"""Code that runs first, since `site` is skipped and `sys.path` lacks the packages."""
 _NOT_STARTED = frozenset(
     {Termination.INIT_CRASH, Termination.INIT_TIMEOUT, Termination.NO_COMMON_PROTOCOL, Termination.OOM}
 )
 _STARTS = "It starts and answers as in a match"
-
-
-def load_status(group: str, entry: Entry) -> str:
-    """Load a plugin in the sandbox; return `ok`, or why it fails to load."""
-    try:
-        collection = Collection(entry.name)
-        collect_package(collection, entry)
-        place = keep_content(collection).folder
-        at = CONTENT if strongest_usual_tier() is Tier.T3 else place
-        path = [*(f"{at}/{root}" for root in collection.roots), *shared_path()]
-        readable = python_readable(tuple(shared_path())).with_content(place)
-        with workspace():
-            arguments = [group, entry.name, entry.value]
-            done = run_sandboxed(_python(_LOAD, arguments, path), readable, _LOAD_S)
-    except ArenaError as error:
-        return f"not tried: {error}"
-    if done.code is None:
-        return f"does not load within {_LOAD_S:g} s"
-    return "ok" if done.code == 0 else _last_line(done.stderr)
 
 
 def run_kit(
@@ -127,17 +98,11 @@ def _run_kit(competitor: Competitor, game: str, seconds: float) -> Done:
     arguments = [_start_of(competitor, setup.options, game), game, str(seconds)]
     with workspace():
         return run_sandboxed(
-            _python(_KIT, arguments, setup.path),
+            python_command(_KIT, arguments, setup.path),
             setup.readable,
             _KIT_S,
             resources=Resources(procfs=competitor.procfs, allow=competitor.allow),
         )
-
-
-def _python(code: str, arguments: list[str], path: Sequence[str]) -> list[str]:
-    """Return the command that runs code like the host of a bot, with this `sys.path`."""
-    entries = msgspec.json.encode(path).decode()
-    return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
 
 
 def _start_of(competitor: Competitor, options: dict[str, str], game: str) -> str:
@@ -161,18 +126,13 @@ def _checks(done: Done) -> list[Check]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         checks.append(_broken(len(checks), f"the output of the kit cannot be read: {error}"))
     if done.code:
-        why = f"its process ended with {done.code}: {_last_line(done.stderr)}"
+        why = f"its process ended with {done.code}: {last_line(done.stderr)}"
         checks.append(_broken(len(checks), why))
     return checks
 
 
 def _broken(number: int, detail: str) -> Check:
     return Check(number + 1, "The kit runs to its end", passed=False, detail=detail)
-
-
-def _last_line(errors: bytes) -> str:
-    lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no reason given"]
-    return clean_text(lines[-1].removeprefix("arena_plugins.errors.PluginError: "), 300)
 
 
 _SECONDS = 5.0

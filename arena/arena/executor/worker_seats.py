@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from arena.content.packages import linked_bots
+from arena.content.packages import shared_path
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
 from arena.executor.runtime_versions import describe_runtime
@@ -25,7 +25,7 @@ from arena.sandbox.readable import Readable, python_readable
 from arena.sandbox.resources import Resources
 from arena.sandbox.runtimes import script_programs
 from arena.sandbox.tier import Tier
-from arena_plugins.command import host_command, host_path
+from arena_plugins.command import host_command
 from arena_plugins.entries import BOTS, GAMES, find
 from arena_plugins.errors import PluginError
 from arena_plugins.manager import load_entry
@@ -274,15 +274,6 @@ def compiled_folder(competitor: Competitor) -> str:
     # A program is identified by its whole command, since not every word of it is a file.
     program = competitor.options.get(CMD, "")
     return str(folder_for(competitor.record.name, competitor.content, program))
-
-
-def shared_path() -> list[str]:
-    """Return the part of `sys.path` that all hosts share: the arena's, without folders of editable bots.
-
-    Those folders hold code that belongs to no content, so it would be imported without being hashed.
-    """
-    linked = linked_bots()
-    return [folder for folder in host_path() if folder not in linked]
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.lib import format as npy
 
-from arena.executor.worker_seats import shared_path
+from arena.content.packages import shared_path
 from arena.own_python import interpreter
 from arena.referee.hosted import HostedSeat
 from arena.sandbox.process_settings import ProcessSettings

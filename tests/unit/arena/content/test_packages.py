@@ -15,11 +15,11 @@ from arena.content.packages import linked_bots
 from arena.entrants import resolve
 from arena.errors import OptionError, PluginError
 from arena.executor.preflight import Candidate, preflight
-from arena.executor.sandbox_trial import load_status
-from arena.executor.sandboxed import strongest_usual_tier
+from arena.executor.sandboxed import load_statuses, strongest_usual_tier
 from arena.referee.timecontrol import TimeControl
 from arena.shelf.listing import find_bot
 from arena_plugins import load_game
+from arena_plugins.command import host_path
 from arena_plugins.entries import BOTS
 from wheels import BOT
 
@@ -125,7 +125,7 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
     bot = one("edbot")
     assert files(bot) == (CODE if kind == "egg-link" else CODE | META)
     assert plays(bot)
-    assert load_status(BOTS, find_bot("edbot")) == "ok"
+    assert load_statuses(BOTS, [find_bot("edbot")])[0] == "ok"
     assert "edbot" not in sys.modules
     (project / "src" / "ed_helper.py").write_text("import csv\n")
     edited = one("edbot")
@@ -141,8 +141,8 @@ def test_a_linked_folder_is_on_no_path_of_a_host(
     monkeypatch.setattr(sys, "path", [*sys.path, str(project / "src")])
     (project / "src" / "edbot" / "bot.py").write_text(f"__import__('unu' + 'sed')\n{BOT}")
     install(site, {PTH: f"{project}/src\n"})
-    assert linked_bots() == {str(project / "src")}
-    assert "No module named 'unused'" in load_status(BOTS, find_bot("edbot"))
+    assert linked_bots(tuple(host_path())) == {str(project / "src")}
+    assert "No module named 'unused'" in load_statuses(BOTS, [find_bot("edbot")])[0]
 
 
 def test_a_tree_of_links_leads_to_its_project_only(

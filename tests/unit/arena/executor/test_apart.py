@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from arena.content.packages import shared_path
 from arena.coordinator.config import TournamentConfig
 from arena.coordinator.plan import make_plan
 from arena.entrants import Competitor, resolve
 from arena.errors import ConfigError, OptionError, PluginError
-from arena.executor import sandbox_trial
-from arena.executor.sandbox_trial import load_status, run_kit
-from arena.executor.sandboxed import Done, run_sandboxed, strongest_usual_tier
-from arena.executor.worker_seats import make_seat, shared_path, start_of
+from arena.executor import sandbox_trial, sandboxed
+from arena.executor.sandbox_trial import run_kit
+from arena.executor.sandboxed import Done, load_statuses, run_sandboxed, strongest_usual_tier
+from arena.executor.worker_seats import make_seat, start_of
 from arena.referee.seats import SeatSetup
 from arena.referee.timecontrol import TimeControl
 from arena.sandbox.readable import python_readable
@@ -137,7 +138,7 @@ def test_its_path_and_files(good: Competitor, shelf: Path) -> None:
 
 def test_what_it_sees_while_it_loads() -> None:
     """Its folder comes first and can be read; another bot's is not on its path nor, from T2 on, open."""
-    status = load_status(BOTS, find_bot("nosy"))
+    status = load_statuses(BOTS, [find_bot("nosy")])[0]
     *facts, others, pid = json.loads(status.partition("RuntimeError: ")[2])
     assert facts == [True, True, False, True]
     assert others == {Tier.T3: "FileNotFoundError", Tier.T2: "PermissionError"}.get(
@@ -148,7 +149,7 @@ def test_what_it_sees_while_it_loads() -> None:
 
 
 def test_the_trial_of_a_good_one() -> None:
-    assert load_status(BOTS, find_bot("good")) == "ok"
+    assert load_statuses(BOTS, [find_bot("good")])[0] == "ok"
     checks = run_kit("good", "tic-tac-toe", 0.1)
     assert len(checks) > 5
     # The one that it fails: it takes any option.
@@ -166,20 +167,20 @@ def test_the_trial_of_one_with_an_engine(tmp_path: Path) -> None:
 
 
 def test_the_trial_of_a_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert load_status(BOTS, find_bot("liar")) == "no reason given"
+    assert load_statuses(BOTS, [find_bot("liar")])[0] == "no reason given"
     said, ended = run_kit("liar", "tic-tac-toe", 0.1)
     assert (said.passed, ended.passed) == (False, False)
     assert ended.detail == "its process ended with 3: no reason given"
-    monkeypatch.setattr(sandbox_trial, "_LOAD_S", 0.0)
+    monkeypatch.setattr(sandboxed, "_LOAD_S", 0.0)
     monkeypatch.setattr(sandbox_trial, "_KIT_S", 0.0)
-    assert load_status(BOTS, find_bot("liar")) == "does not load within 0 s"
+    assert load_statuses(BOTS, [find_bot("liar")])[0] == "does not load within 0 s"
     (check,) = run_kit("liar", "tic-tac-toe", 0.1)
     assert (check.passed, check.detail) == (False, "no end within 0 s")
 
 
 def test_without_a_sandbox_none_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.sandbox.launch_recipe.tiers_to_try", list[Tier])
-    status = load_status(BOTS, find_bot("good"))
+    status = load_statuses(BOTS, [find_bot("good")])[0]
     assert status.startswith("not tried: tier T")
     assert "is not available on this system" in status
 

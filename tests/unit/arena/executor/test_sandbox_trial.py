@@ -6,21 +6,72 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from arena.content.packages import OURS
 from arena.coordinator.plan import make_plan
 from arena.coordinator.prepare import check_bots
 from arena.errors import BotFailedError
-from arena.executor import sandbox_trial
-from arena.executor.sandbox_trial import load_status, run_kit
+from arena.executor import sandbox_trial, sandboxed
+from arena.executor.sandbox_trial import run_kit
+from arena.executor.sandboxed import Done, load_statuses, run_sandboxed
 from arena_plugins.entries import BOTS, Entry, find
 from tournaments import config
 from wheels import BOT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from arena.sandbox.readable import Readable
+
+
+def starts(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Return a list that receives the names of the plugins that each process loads from now on."""
+    found: list[list[str]] = []
+
+    def run(command: Sequence[str], readable: Readable, seconds: float) -> Done:
+        found.append(list(command[command.index(BOTS) + 1 :: 2]))
+        return run_sandboxed(command, readable, seconds)
+
+    monkeypatch.setattr(sandboxed, "run_sandboxed", run)
+    return found
+
+
+def test_bundled_bots_share_a_process_for_each_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = starts(monkeypatch)
+    bots = [find(BOTS, name) for name in ("exec", "keras", "random", "gomocup", "td-lambda")]
+    assert load_statuses(BOTS, bots) == ["ok"] * 5
+    assert started == [["exec", "gomocup"], ["keras", "random", "td-lambda"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("raise RuntimeError('broken')\n", "RuntimeError: broken"),
+        ("import os; os._exit(3)\n", "no reason given"),
+    ],
+)
+def test_a_bundled_bot_that_fails_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, status: str
+) -> None:
+    started = starts(monkeypatch)
+    broken = entry_of(tmp_path, monkeypatch, text)._replace(distribution=OURS)
+    first, second = load_statuses(BOTS, [broken, find(BOTS, "random")])
+    assert status in first
+    assert second == "ok"
+    assert started == [["x", "random"], ["x"], ["random"]]
+
+
+def test_strangers_share_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even those of one package, or one that a wheel calls like the arena."""
+    started = starts(monkeypatch)
+    stranger = entry_of(tmp_path, monkeypatch, BOT)
+    installed = Entry("y", "trial_subject", OURS, "1", folder=str(tmp_path))
+    load_statuses(BOTS, [stranger, stranger._replace(name="z"), find(BOTS, "random"), installed])
+    assert started == [["x"], ["z"], ["random"], ["y"]]
 
 
 def test_a_bundled_bot_loads() -> None:
-    assert load_status(BOTS, find(BOTS, "random")) == "ok"
+    assert load_statuses(BOTS, [find(BOTS, "random")])[0] == "ok"
 
 
 @pytest.mark.parametrize(
@@ -31,13 +82,13 @@ def test_a_bundled_bot_loads() -> None:
     ],
 )
 def test_why_a_bot_does_not_load(value: str, status: str) -> None:
-    assert status in load_status(BOTS, Entry("x", value, "some", "1"))
+    assert status in load_statuses(BOTS, [Entry("x", value, "some", "1")])[0]
 
 
 def test_a_module_without_the_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = entry_of(tmp_path, monkeypatch, "PLAYS = True\n")
     words = 'the bot "x" has no hook make_bot; mark a function of that name @hookimpl'
-    assert words in load_status(BOTS, plain)
+    assert words in load_statuses(BOTS, [plain])[0]
 
 
 def entry_of(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Entry:
@@ -48,10 +99,10 @@ def entry_of(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> Entry:
 
 def test_a_bot_that_dies_or_hangs_while_it_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dying = entry_of(tmp_path, monkeypatch, "import os\nos._exit(3)\n")
-    assert load_status(BOTS, dying) == "no reason given"
+    assert load_statuses(BOTS, [dying])[0] == "no reason given"
     hanging = entry_of(tmp_path, monkeypatch, "import threading\nthreading.Event().wait()\n")
-    monkeypatch.setattr(sandbox_trial, "_LOAD_S", 0.5)
-    assert load_status(BOTS, hanging) == "does not load within 0.5 s"
+    monkeypatch.setattr(sandboxed, "_LOAD_S", 0.5)
+    assert load_statuses(BOTS, [hanging])[0] == "does not load within 0.5 s"
 
 
 def test_the_kit_passes_a_good_bot() -> None:
