@@ -64,7 +64,7 @@ def test_help_is_light(tmp_path: Path) -> None:
 def test_a_worker_has_no_command_line(tmp_path: Path) -> None:
     # It imports the module that began the run, for whatever the run may have defined there.
     loaded = modules_after("import arena.__main__, arena.executor.worker", tmp_path)
-    assert _first_names(loaded) & (HEAVY | {"click", "rich_click", "rich"}) == set()
+    assert _first_names(loaded) & (HEAVY | NUMERIC | {"click", "rich_click", "rich", "packaging"}) == set()
     assert "arena.cli" not in loaded
 
 
@@ -103,7 +103,8 @@ def test_contract_is_light(tmp_path: Path) -> None:
 def test_listing_imports_no_bot(tmp_path: Path) -> None:
     loaded = modules_after(arena_call("bots", "list"), tmp_path)
     assert {module for module in loaded if module.startswith("arena_bots")} == set()
-    assert _first_names(loaded) & FRAMEWORKS == set()
+    assert _first_names(loaded) & (HEAVY | FRAMEWORKS | NUMERIC | {"packaging"}) == set()
+    assert "arena.executor.preflight" not in loaded
 
 
 @pytest.mark.parametrize("name", BUNDLED)

@@ -10,8 +10,6 @@ import shlex
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from packaging.utils import canonicalize_name
-
 from arena.content.collect import Collection, unreadable
 from arena.errors import PluginError
 from arena.installed import find_program, is_installed, is_interpreter, is_system, script_words
@@ -182,6 +180,9 @@ def add_environment(collection: Collection, program: str) -> None:
     prefix = Path(program).parent.parent
     if not (prefix / "pyvenv.cfg").is_file():
         return
+    # Imported here, because most bots have no environment.
+    from packaging.utils import canonicalize_name
+
     for site in sorted(prefix.glob("lib/python*/site-packages")):
         recorded = {_CACHE}
         for distribution in importlib.metadata.distributions(path=[str(site)]):

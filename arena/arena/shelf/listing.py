@@ -49,7 +49,9 @@ def list_bots() -> Listing:
         if not _are_versions(same):
             newest += [entry for entry, _ in same]
             continue
-        first, *others = (entry for entry, _ in sorted(same, key=_age, reverse=True))
+        # Most bots have one version, and reading a version needs a library.
+        by_age = sorted(same, key=_age, reverse=True) if len(same) > 1 else same
+        first, *others = (entry for entry, _ in by_age)
         newest.append(first)
         older[first.name] = tuple(others)
     listing = make_listing(newest)

@@ -14,7 +14,6 @@ from datetime import datetime
 from pathlib import Path
 
 import msgspec
-from packaging.version import Version
 
 from arena.errors import PluginError
 from arena.home import home
@@ -67,6 +66,8 @@ def version_folder(distribution: str, version: str, sha256: str) -> Path:
         version: the version by PEP 440.
         sha256: SHA-256 of the wheel, in hex.
     """
+    from packaging.version import Version
+
     return shelf_folder() / distribution / f"{Version(version)}-{sha256[:NUM_DIGITS]}"
 
 

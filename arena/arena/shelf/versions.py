@@ -5,23 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from packaging.version import InvalidVersion, Version
-
 from arena.errors import PluginError
 from arena_plugins.entries import NUM_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from packaging.version import Version
+
     from arena_plugins.entries import Entry
 
 _DIGITS = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 """The form of leading digits of a content hash; fewer than four would be ambiguous."""
-_OLDEST = Version("0.dev0")
 
 
 def same_version(one: str, other: str) -> bool:
     """Return whether two texts are the same version by PEP 440: `0.1` is `0.1.0`, `1.0RC1` is `1.0rc1`."""
+    # Imported here, because most processes compare no versions.
+    from packaging.version import InvalidVersion, Version
+
     try:
         return Version(one) == Version(other)
     except InvalidVersion:
@@ -30,10 +32,12 @@ def same_version(one: str, other: str) -> bool:
 
 def order(version: str) -> Version:
     """Return the sort key of a version; a text that is not a PEP 440 version is older than any version."""
+    from packaging.version import InvalidVersion, Version
+
     try:
         return Version(version)
     except InvalidVersion:
-        return _OLDEST
+        return Version("0.dev0")
 
 
 def choose(found: Sequence[Entry], wanted: str) -> Entry:
