@@ -13,6 +13,7 @@ from arena.content.collect import Collection
 from arena.content.packages import bundled_part, collect_package, shared_path
 from arena.content.store import keep_content
 from arena.errors import ArenaError
+from arena.executor.bytecode import write_bytecode
 from arena.executor.workspace import workspace
 from arena.own_python import own_python
 from arena.sandbox.launch.container_paths import CONTENT
@@ -140,6 +141,7 @@ def load_statuses(group: str, entries: Sequence[Entry]) -> list[str]:
     start is that of the same libraries. If one of these fails, each is loaded alone, as if the others did not
     exist.
     """
+    write_bytecode()
     bundled: dict[str, list[Entry]] = {}
     for entry in entries:
         if part := bundled_part(entry):

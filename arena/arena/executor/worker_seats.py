@@ -13,6 +13,7 @@ import msgspec
 from arena.content.packages import shared_path
 from arena.content.store import stamp_used, state_of
 from arena.entrants import short
+from arena.executor.bytecode import write_bytecode
 from arena.executor.runtime_versions import describe_runtime
 from arena.garbage import collect_as_usual
 from arena.own_python import interpreter
@@ -220,6 +221,7 @@ def start_of(competitor: Competitor, root: str) -> BotStart:
         readable, runtime = _with_programs(Readable(()), competitor, program, root)
         # A program speaks arena-bot/1 itself, so there is no host, and no Python path to set.
         return BotStart(options, [], program, None, readable, runtime)
+    write_bytecode()
     path = [*(f"{root}/{folder}" for folder in competitor.roots), *shared_path()]
     engine = command_words(name, options) if CMD in options else None
     shared = python_readable(tuple(shared_path()))._replace(also=_also(competitor))
