@@ -12,7 +12,7 @@ import pytest
 
 from children import run_child
 from once import make_once
-from source_tree import ROOT
+from source_tree import ROOMS, ROOT
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,25 @@ def wheel_python(built: Built, run_folder: Path) -> Path:
         paths = run_child(
             [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], cwd=folder
         )
-        outer = Path(paths.stdout.strip()) / "outer.pth"
-        outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+        inner = Path(paths.stdout.strip())
+        (inner / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+        _copy_compiled(inner)
 
     make_once(folder, make)
     return python
+
+
+def _copy_compiled(packages: Path) -> None:
+    """Copy the compiled kernels of the checkout to the installed packages, which have the same sources.
+
+    Otherwise the pages would compile nearly all of them once more. A kernel checks the digest of its sources
+    before it loads its code, so a copy that does not fit is compiled as usual.
+    """
+    for package, room in ROOMS.items():
+        for kernel in room.rglob("__pycache__/*.nb[ci]"):
+            place = packages / package / kernel.parent.relative_to(room)
+            place.mkdir(exist_ok=True)
+            shutil.copy(kernel, place)
 
 
 @pytest.fixture(scope="session")
