@@ -28,7 +28,7 @@ _ORPHAN_S = 2.0
 _DEADLINE_S = 1800
 """It shows a hang, and must not show how busy the machine is."""
 _MAX_KILLS = 3
-_BOTS = ("random", "minimax:depth=1")
+BOTS = ("random", "minimax:depth=1")
 _OPTIONS = (
     "--game",
     "tic-tac-toe",
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills")
     parser.add_argument("--rounds", type=int, default=50, help="rounds of each tournament, two matches each")
     parser.add_argument("--isolation", default="auto", help="of the bots")
-    parser.add_argument("--bots", nargs=2, default=_BOTS, metavar="BOT", help="of each tournament")
+    parser.add_argument("--bots", nargs=2, default=BOTS, metavar="BOT", help="of each tournament")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         trials = Trials(
@@ -71,7 +71,7 @@ class Trials:
     """One tournament, run again and again through kills; results must equal those of an undisturbed run."""
 
     def __init__(
-        self, folder: Path, rounds: int, isolation: str, seed: int, *, bots: Sequence[str] = _BOTS
+        self, folder: Path, rounds: int, isolation: str, seed: int, *, bots: Sequence[str] = BOTS
     ) -> None:
         # Orphans of a killed run become children of this process, which can then count them.
         if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1):

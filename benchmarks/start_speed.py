@@ -69,17 +69,15 @@ def first_moves(bots: list[str], game: str, num_rounds: int) -> dict[str, dict[s
     """Return the CPU time of first moves, with kernels to be compiled and with cached kernels."""
     found = {bot: {"compiled": list[float](), "loaded": list[float]()} for bot in bots}
     with tempfile.TemporaryDirectory() as folder:
-        # A copy of the sources has no cached kernels beside it.
+        # A copy of the sources has no cached kernels beside it, only the bytecode.
         for room in ROOMS:
             source = Path(getattr(find_spec(room), "origin", None) or "").parent
-            shutil.copytree(source, Path(folder, room), ignore=shutil.ignore_patterns("__pycache__"))
-        for number in range(-1, num_rounds):
+            shutil.copytree(source, Path(folder, room), ignore=shutil.ignore_patterns("*.nbi", "*.nbc"))
+        for number in range(num_rounds):
             for bot, times in found.items():
                 kernels = str(Path(folder, f"{bot}-{number}"))
-                turn = {how: first_move_s(bot, game, folder, kernels) for how in times}
-                for how, seconds in turn.items():
-                    # The first round also compiled the sources to bytecode.
-                    times[how] += [seconds] if number >= 0 else []
+                for measured in times.values():
+                    measured.append(first_move_s(bot, game, folder, kernels))
     return {
         bot: {how: round(statistics.median(times), 2) for how, times in both.items()}
         for bot, both in found.items()

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from kill_trials import FAILURES, Trials, count_orphans, results
+from kill_trials import BOTS, FAILURES, Trials, count_orphans, results
 
 from arena.sandbox.starter import LAUNCHER
 from arena_db.errors import DatabaseError
@@ -48,9 +48,10 @@ def main() -> None:
     parser.add_argument(
         "--rounds", type=int, default=1000, help="rounds of each tournament, two matches each"
     )
+    parser.add_argument("--bots", nargs=2, default=BOTS, metavar="BOT", help="of each tournament")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        trials = WorkerTrials(Path(folder), arguments.rounds, "auto", arguments.seed)
+        trials = WorkerTrials(Path(folder), arguments.rounds, "auto", arguments.seed, bots=arguments.bots)
         figures = trials.run_until(arguments.kills)
     print(json.dumps(figures))
     sys.exit(any(figures[key] for key in (*FAILURES, "unexplained")))

@@ -12,7 +12,7 @@ import pytest
 
 from children import run_child
 from once import make_once
-from source_tree import ROOT
+from source_tree import ROOMS, ROOT
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,35 @@ def wheel_python(built: Built, run_folder: Path) -> Path:
     python = folder / "venv" / "bin" / "python"
 
     def make() -> None:
-        run_child([sys.executable, "-m", "venv", folder / "venv"], cwd=folder)
-        run_child([python, "-m", "pip", "install", "--no-deps", "--no-index", built.wheel], cwd=folder)
+        # Its pip is that of the tests: to install another one took four seconds of CPU.
+        run_child([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], cwd=folder)
+        install = ["--python", python, "install", "--no-deps", "--no-index", built.wheel]
+        run_child([sys.executable, "-m", "pip", *install], cwd=folder)
         paths = run_child(
             [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], cwd=folder
         )
-        outer = Path(paths.stdout.strip()) / "outer.pth"
-        outer.write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+        inner = Path(paths.stdout.strip())
+        (inner / "outer.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+        pip = python.with_name("pip")
+        pip.write_text(f"#!{python}\nimport runpy\nrunpy.run_module('pip', run_name='__main__')\n")
+        pip.chmod(0o755)
+        _copy_compiled(inner)
 
     make_once(folder, make)
     return python
+
+
+def _copy_compiled(packages: Path) -> None:
+    """Copy the compiled kernels of the checkout to the installed packages, which have the same sources.
+
+    Otherwise the pages would compile nearly all of them once more. A kernel checks the digest of its sources
+    before it loads its code, so a copy that does not fit is compiled as usual.
+    """
+    for package, room in ROOMS.items():
+        for kernel in room.rglob("__pycache__/*.nb[ci]"):
+            place = packages / package / kernel.parent.relative_to(room)
+            place.mkdir(exist_ok=True)
+            shutil.copy(kernel, place)
 
 
 @pytest.fixture(scope="session")

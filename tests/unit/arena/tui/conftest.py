@@ -6,15 +6,18 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
 
 import quiescence
 from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from textual.css.model import RuleSet
 
 RECORDED = Path(__file__).parents[1] / "live" / "recorded_runs"
 BOTS = ("random", "minimax:depth=1", "minimax:depth=2", "mcts:playouts=20")
@@ -25,6 +28,27 @@ def quiet_pilots() -> Iterator[None]:
     """Have pilots wait for what an app does, not for a guess from the processor's time."""
     with pytest.MonkeyPatch.context() as patch:
         quiescence.install(patch)
+        yield
+
+
+@pytest.fixture(scope="package", autouse=True)
+def style_sheets_parsed_once() -> Iterator[None]:
+    """Parse the styles of each widget once per theme for all apps: a dashboard alone parses some fifty texts.
+
+    Textual uses parsed rules again within an app, and forgets them with it.
+    """
+    parse = Stylesheet._parse_rules  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # no public way
+    parsed: dict[tuple[object, ...], list[RuleSet]] = {}
+
+    def parse_once(sheet: Stylesheet, css: str, *given: Any, **named: Any) -> list[RuleSet]:  # noqa: ANN401 # handed on
+        variables = frozenset(sheet._variables.items())  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # colours of the theme
+        key = (variables, css, given, frozenset(named.items()))
+        if key not in parsed:
+            parsed[key] = parse(sheet, css, *given, **named)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
         yield
 
 

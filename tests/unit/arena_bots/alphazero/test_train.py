@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -138,6 +139,8 @@ def test_a_killed_run_goes_on_and_leaves_no_player(arena: CommandLine, runs: Pat
     with subprocess.Popen([sys.executable, "-c", code], env=home, stdout=subprocess.PIPE) as process:  # noqa: S603 # our own
         while not [figure for figure in metrics.read(runs / "k") if figure.name == "loss"]:
             assert process.poll() is None
+            # Without a pause this would read for seconds, and slow the run that it waits for.
+            time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         # The players hold its output: its end says that they have ended.
         process.communicate(timeout=60)
