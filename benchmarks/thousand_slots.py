@@ -1,13 +1,15 @@
 """Measures what a coordinator and a scheduler cost with a thousand slots; prints one JSON line a number.
 
 Slots are threads of a few processes: they send the real messages over connections of their own, and their
-matches are so short that the messages are most of the work. Only the CPU per match of coordinator and
-scheduler is meaningful, since all of them share this computer.
+matches are so short that the messages are most of the work. One thread serves all connections of a process:
+with a thread each, a thousand slots leave the scheduler no CPU to answer them. Only the CPU per match of
+coordinator and scheduler is meaningful, since all of them share this computer.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import logging
 import os
@@ -17,7 +19,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
@@ -25,12 +27,17 @@ from arena.errors import ArenaError
 from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import find_facts
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.setups import SlotSetup
+from arena.executor.cluster.setups import LOST, SlotSetup
 from arena.executor.cluster.slot import SlotPlayer
 from arena.executor.slots import Slot
 from loopback_machines import Cluster, await_true, cluster, stored
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _PER_PROCESS = 250
+_JOINING = 10
+"""Slots of a process that join at once: this computer computes both sides of each handshake."""
 _BOTS = ("random", "random", "--game", "tic-tac-toe", "--nodes", "10", "--isolation", "none")
 
 
@@ -38,26 +45,42 @@ def run_slots(address: str, keys: str, folder: str, num: int) -> None:
     """Be `num` slots of one machine, until this process is killed."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     facts, machine = find_facts(num, 0.0), os.urandom(16).hex()
+    setups: list[SlotSetup] = []
     for number in range(num):
         own = Path(folder) / f"{machine}-{number}"
         own.mkdir()
-        setup = SlotSetup(
-            address=address,
-            keys=keys,
-            slot=Slot(machine, number, os.urandom(16).hex()),
-            facts=facts,
-            folder=str(own),
-            parent=os.getppid(),
-            programs_roam=True,
+        setups.append(
+            SlotSetup(
+                address=address,
+                keys=keys,
+                slot=Slot(machine, number, os.urandom(16).hex()),
+                facts=facts,
+                folder=str(own),
+                parent=os.getppid(),
+                programs_roam=True,
+            )
         )
-        threading.Thread(target=_run_slot, args=(setup,), daemon=True).start()
-    threading.Event().wait()
+    asyncio.run(_serve_all([SlotPlayer(setup) for setup in setups]))
 
 
-def _run_slot(setup: SlotSetup) -> None:
-    player = SlotPlayer(setup)
-    player.link.start()
-    player.run()
+async def _serve_all(players: Sequence[SlotPlayer]) -> None:
+    joining: list[SlotPlayer] = []
+    async with asyncio.TaskGroup() as group:
+        for player in players:
+            group.create_task(_serve(player))
+            threading.Thread(target=player.run, daemon=True).start()
+            joining.append(player)
+            while len(joining) == _JOINING:
+                await asyncio.sleep(0.02)
+                joining = [each for each in joining if not each.link.has_joined]
+
+
+async def _serve(player: SlotPlayer) -> None:
+    try:
+        await player.link.serve()
+    finally:
+        # As the process of a single slot does; `measure` then ends, too.
+        os._exit(LOST)
 
 
 def measure(num_slots: int, num_matches: int) -> dict[str, Any]:
@@ -67,7 +90,7 @@ def measure(num_slots: int, num_matches: int) -> dict[str, Any]:
             _start(own, min(_PER_PROCESS, num_slots - before)) for before in range(0, num_slots, _PER_PROCESS)
         ]
         try:
-            await_true(lambda: _num_joined(own) >= num_slots, "slots do not join")
+            await_true(lambda: _num_joined(own, started) >= num_slots, "slots do not join")
             return {"slots": num_slots, **_play(own, num_matches)}
         finally:
             for process in started:
@@ -81,8 +104,10 @@ def _start(own: Cluster, num: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=own.folder, env=os.environ | home, stdout=subprocess.DEVNULL)  # noqa: S603 - this program
 
 
-def _num_joined(own: Cluster) -> int:
+def _num_joined(own: Cluster, started: Sequence[subprocess.Popen[bytes]]) -> int:
     """Return how many slots the scheduler lists; 0 while a thousand greetings keep it from answering."""
+    if any(process.poll() is not None for process in started):
+        raise SystemExit("a slot has lost its scheduler")
     time.sleep(1)
     place = find_place(own.address, own.folder / "lab.key")
     with suppress(ArenaError):

@@ -67,6 +67,7 @@ class MatchStreamer:
         # sending the events of one match at once, and so out of order.
         self._lock = threading.Lock()
         self._match: _StreamedMatch | None = None
+        self._began = threading.Event()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -79,6 +80,8 @@ class MatchStreamer:
         """Set the match to stream; its bots are ready."""
         with self._lock:
             self._match = _StreamedMatch(job, record)
+        if not self._began.is_set():
+            self._began.set()
 
     def think(self, ply: int, thoughts: Thoughts) -> None:
         """Store what the bot to move reports after `ply` actions; only the newest report is streamed."""
@@ -106,6 +109,7 @@ class MatchStreamer:
     def close(self) -> None:
         """Stop the thread."""
         self._ended.set()
+        self._began.set()
         if self._thread is not None:
             self._thread.join()
 
@@ -114,6 +118,10 @@ class MatchStreamer:
 
     def _look(self) -> None:
         while not self._ended.wait(PERIOD_S):
+            self._began.clear()
+            # An idle worker does not poll. A match that begins after this look finds the event cleared.
+            if self._match is None and not self._ended.is_set():
+                self._began.wait()
             self.send_new()
 
 

@@ -22,7 +22,6 @@ import os
 import re
 import signal
 import socket
-import sys
 import time
 from contextlib import asynccontextmanager
 from http import HTTPStatus
@@ -38,6 +37,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.errors import ConfigError
+from arena.executor.open_files import allow_files
 from arena.serve.api.api_rows import API_ROWS
 from arena.serve.callers import Callers
 from arena.serve.endpoints import endpoints
@@ -124,7 +124,7 @@ def serve(settings: ServeSettings, listener: socket.socket, is_ready: Callable[[
     app = make_app(settings)
     # Malformed requests are not the operator's concern, and would let clients fill the log.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    _make_room()
+    allow_files(_FILES)
     with contextlib.suppress(OSError):
         os.nice(_NICE)
     is_ready(f"{settings.public_url or _local_url(settings)}/?token={app.state.callers.host_token}")
@@ -154,20 +154,6 @@ def configured(app: Starlette) -> uvicorn.Config:
 def _local_url(settings: ServeSettings) -> str:
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{settings.port}"
-
-
-def _make_room() -> None:
-    """Raise the limit of open files so that all streams fit; Windows has no such limit."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    # The usual soft limit of 1,024 leaves no room beside 1,000 streams.
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Server(uvicorn.Server):

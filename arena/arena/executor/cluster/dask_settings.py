@@ -16,7 +16,9 @@ SILENT_S = 30
 _SETTINGS: dict[str, object] = {
     # An unanswered connection ends after this time. Values up to 10 s fail an assertion in Dask.
     "distributed.comm.timeouts.tcp": "12s",
-    "distributed.comm.timeouts.connect": "5s",
+    # Long enough for a scheduler that a thousand slots join at once: an attempt that ends early is repeated,
+    # which keeps the scheduler busy with handshakes.
+    "distributed.comm.timeouts.connect": "30s",
     "distributed.scheduler.worker-ttl": f"{SILENT_S}s",
     # Dask's own scheduling is never used: a batch is a message, and losses are judged by the coordinator.
     "distributed.scheduler.allowed-failures": 0,
@@ -32,8 +34,13 @@ _SETTINGS: dict[str, object] = {
     "distributed.worker.profile.enabled": False,
     # Dask warns of each longer pause of its loop, of which a busy machine has many.
     "distributed.admin.tick.limit": "60s",
+    # By default every member wakes fifty times a second to measure such pauses.
+    "distributed.admin.tick.interval": "5s",
+    "distributed.admin.tick.cycle": "10s",
     "distributed.admin.low-level-log-length": 4,
-    "distributed.admin.system-monitor.interval": "10s",
+    # Nobody reads these measurements, which list all open files of the process.
+    "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.system-monitor.disk": False,
     # A preload in the user's configuration would run other code in the process.
     "distributed.worker.preload": [],
     "distributed.scheduler.preload": [],

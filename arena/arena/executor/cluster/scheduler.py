@@ -8,7 +8,7 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from distributed import Scheduler
@@ -19,6 +19,7 @@ from arena.executor.cluster.hub import ClusterHub
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.pieces import PieceCache
 from arena.executor.cluster.setups import SchedulerSetup
+from arena.executor.open_files import allow_files
 from arena.executor.parent import end_with_parent
 from arena.executor.workspace import workspace
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from arena.executor.cluster.key_files import SchedulerPlace
+
+_FILES: Final = 65_536
+"""Number of open files and connections that a scheduler requests from the system. A slot has two connections,
+and a third while it joins."""
 
 
 class QuietScheduler(Scheduler):
@@ -46,6 +51,7 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
         ConfigError: it cannot listen there.
     """
     set_dask()
+    allow_files(_FILES)
     logging.getLogger("distributed").setLevel(logging.ERROR)
     scheme, _, rest = place.address.partition("://")
     host, _, port = rest.rpartition(":")

@@ -120,9 +120,14 @@ class SlotLink:
 
     def start(self) -> None:
         """Connect, without a timeout; return once the hub has answered or the slot is to end."""
-        threading.Thread(target=lambda: asyncio.run(self._serve()), name="link", daemon=True).start()
+        threading.Thread(target=self._run, name="link", daemon=True).start()
         while not self._joined.wait(_LOOK_S) and not self.is_ending:
             pass
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the hub has answered."""
+        return self._joined.is_set()
 
     def next_work(self) -> PlayBatch | RunShard | None:
         """Wait for a batch or a shard; return None when the slot is to end."""
@@ -255,7 +260,7 @@ class SlotLink:
 
     def leave(self) -> None:
         """Send a farewell, if the hub had answered."""
-        if self._joined.is_set():
+        if self.has_joined:
             self._say(Bye(is_playing=False))
             # `batched_send` only queues, and the process ends by `os._exit`, which would drop the message:
             # the hub would then count this slot as lost.
@@ -288,7 +293,16 @@ class SlotLink:
             numbers = tuple(number for _, number in matches)
             self._worker.batched_send({"op": OP, "data": encode(Begun(*batch, numbers))})
 
-    async def _serve(self) -> None:
+    def _run(self) -> None:
+        # Without a connection no result can be delivered, so the process ends with its bots; the supervisor
+        # starts another one, which joins as a new slot.
+        try:
+            asyncio.run(self.serve())
+        finally:
+            os._exit(LOST)
+
+    async def serve(self) -> None:
+        """Connect, and pass messages on until the connection is lost; `start` calls it in its own thread."""
         set_dask()
         self._loop = asyncio.get_running_loop()
         self._flushes: asyncio.TimerHandle | None = None
@@ -311,10 +325,7 @@ class SlotLink:
         async with self._worker:
             self._said_hello = time.time()
             self._send(encode(Hello(self.slot, self._facts)))
-            # Without a connection no result can be delivered, so the process ends with its bots; the
-            # supervisor starts another one, which joins as a new slot.
             await self._worker.finished()
-        os._exit(LOST)
 
     def _hear(self, data: bytes) -> None:
         message = messages.for_slot(data)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from typing_extensions import override
 
 from arena.executor import streaming
 from arena.executor.channel import MAX_MESSAGE
@@ -198,6 +199,42 @@ def test_of_a_move_that_says_too_much_the_action_stays(job: Job) -> None:
     assert unpack(live_event(job, ThinkingInfo(value=0.5, text=text), 1, 0.0).payload) == {"value": 0.5}
     over = Finished(outcome="draw", termination="rules", plies=9, reason=text)
     assert unpack(live_event(job, over, 9, 0.0).payload) == {}
+
+
+class WatchedEvent(threading.Event):
+    """Tells when somebody waits for it without a timeout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_awaited = threading.Event()
+
+    @override
+    def wait(self, timeout: float | None = None) -> bool:
+        if timeout is None:
+            self.is_awaited.set()
+        return super().wait(timeout)
+
+
+def test_an_idle_worker_does_not_poll(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "PERIOD_S", 0.001)
+    heard, began = threading.Event(), WatchedEvent()
+
+    def send(_: bytes) -> bool:
+        heard.set()
+        return True
+
+    streamer = MatchStreamer(send, quiet_s=0)
+    monkeypatch.setattr(streamer, "_began", began)
+    streamer.run()
+    for _ in range(2):
+        assert began.is_awaited.wait(60)
+        streamer.begin(job, Record())
+        assert heard.wait(60)
+        heard.clear()
+        began.is_awaited.clear()
+        streamer.end()
+    assert began.is_awaited.wait(60)
+    streamer.close()
 
 
 def test_what_cannot_be_read_is_nothing() -> None:
