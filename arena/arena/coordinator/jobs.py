@@ -1,20 +1,24 @@
-"""Turns planned matches into jobs for workers, and chooses how many jobs a batch has."""
+"""Turns planned matches into jobs, chooses how many jobs a batch has, and counts the batches in flight."""
 
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
+from contextlib import suppress
 from itertools import zip_longest
-from typing import TYPE_CHECKING, TypedDict
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from arena.analysis import ADJUDICATION_NODES
+from arena.executor.channel import drain
 from arena.executor.job import Job
 from arena.match import match_seed
 from arena.naming import match_address
 from arena.schedules.protocol import RATED_ENCOUNTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from concurrent.futures import Future
     from typing import Required
 
     from typing_extensions import Unpack
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from arena.coordinator.plan import Plan
     from arena.entrants import Competitor
     from arena.executor.job import BotOutput
+    from arena.executor.slots import Slot
     from arena.referee.timecontrol import TimeControl
     from arena.sandbox.limits.exact import Limits
     from arena_db.records import MatchRecord, PlannedMatch, TournamentRecord
@@ -210,3 +215,99 @@ def first_size(num_batches: int, num_slots: int) -> int:
     """Return the maximum size of the batch after `num_batches` others: small at first, for early results."""
     # Four times as large after every two batches of each slot; 4 ** 5 is above `MAX_BATCH`.
     return min(MAX_BATCH, 4 ** min(5, num_batches // (2 * num_slots)))
+
+
+class Flight(NamedTuple):
+    """A batch that was submitted to a slot."""
+
+    slot: Slot
+    jobs: dict[int, Job]
+    """Its matches that are not known to be played, by number and in order."""
+
+
+class Flights:
+    """The batches in flight, in the order of submission; the first one of a slot is the one that it plays.
+
+    With a thousand slots two thousand batches are in flight, so no step of a run may look at each of them.
+    """
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._flights: dict[Future[list[MatchRecord]], Flight] = {}
+        self._by_number: dict[int, Flight] = {}
+        self._load: Counter[Slot] = Counter()
+        self._news: SimpleQueue[Future[list[MatchRecord]]] = SimpleQueue()
+        """Ended batches; futures end in other threads."""
+        self._ended: set[Future[list[MatchRecord]]] = set()
+        """Those of them that `wait` has not returned."""
+
+    def __bool__(self) -> bool:
+        """Return whether any batch is in flight."""
+        return bool(self._flights)
+
+    def __getitem__(self, future: Future[list[MatchRecord]]) -> Flight:
+        """Return the batch of a future."""
+        return self._flights[future]
+
+    def items(self) -> Iterator[tuple[Future[list[MatchRecord]], Flight]]:
+        """Return all batches; some may be removed meanwhile."""
+        return iter(list(self._flights.items()))
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """The numbers of all matches in flight that are not known to be played."""
+        return self._by_number.keys()
+
+    @property
+    def load(self) -> Mapping[Slot, int]:
+        """How many batches each slot has; 0 for a slot without one."""
+        return self._load
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the future of a batch is done that `wait` has not returned."""
+        self._hear()
+        return bool(self._ended)
+
+    def add(self, future: Future[list[MatchRecord]], slot: Slot, jobs: Sequence[Job]) -> None:
+        """Add a batch that was submitted."""
+        flight = self._flights[future] = Flight(slot, {job.number: job for job in jobs})
+        self._by_number.update(dict.fromkeys(flight.jobs, flight))
+        self._load[slot] += 1
+        future.add_done_callback(self._news.put)
+
+    def remove(self, future: Future[list[MatchRecord]]) -> Flight:
+        """Remove a batch; its remaining jobs are no longer in flight."""
+        flight = self._flights.pop(future)
+        self._ended.discard(future)
+        for number in flight.jobs:
+            del self._by_number[number]
+        self._load[flight.slot] -= 1
+        if not self._load[flight.slot]:
+            del self._load[flight.slot]
+        return flight
+
+    def land(self, records: Sequence[MatchRecord]) -> None:
+        """Remove played matches from their batches; matches that are not in flight are ignored."""
+        for record in records:
+            flight = self._by_number.pop(record.number, None)
+            if flight is not None:
+                del flight.jobs[record.number]
+
+    def wait(self, timeout_s: float) -> set[Future[list[MatchRecord]]]:
+        """Wait until a batch has ended; return all that have, or none after the timeout."""
+        if not self.has_ended:
+            with suppress(Empty):
+                self._note(self._news.get(timeout=timeout_s))
+            self._hear()
+        found, self._ended = self._ended, set()
+        return found
+
+    def _hear(self) -> None:
+        for future in drain(self._news):
+            self._note(future)
+
+    def _note(self, future: Future[list[MatchRecord]]) -> None:
+        # A cancelled batch was removed before it ended, and so was one that ended together with its slot.
+        if future in self._flights:
+            self._ended.add(future)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections import Counter, deque
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections import deque
+from concurrent.futures import wait
+from heapq import heappop, heappush
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.coordinator.jobs import Lengths, are_pair, batch_size, first_size, share
+from arena.coordinator.jobs import Flight, Flights, Lengths, are_pair, batch_size, first_size, share
 from arena.coordinator.recovery import ASIDE_S, MAX_LOSSES, Recovery
 from arena.coordinator.run_events import DecisionFell, RunNotice
 from arena.errors import ArenaError
@@ -19,6 +20,7 @@ from arena_plugins import Termination
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+    from concurrent.futures import Future
 
     from arena.coordinator.event_publisher import EventPublisher
     from arena.coordinator.orders import Orders
@@ -66,14 +68,6 @@ class RunParts(NamedTuple):
     """Which results end it early."""
 
 
-class Flight(NamedTuple):
-    """A batch that was submitted to a slot."""
-
-    slot: Slot
-    jobs: dict[int, Job]
-    """Its matches that are not known to be played, by number and in order."""
-
-
 class Run:
     """One run of a stored tournament, until it is finished or stopped."""
 
@@ -82,11 +76,10 @@ class Run:
         self._queue: deque[Job] = deque()
         self._recorder = recorder
         self._publisher = publisher
-        # In the order of submission, so the first batch of a slot is the one that it plays.
-        self._flying: dict[Future[list[MatchRecord]], Flight] = {}
+        self._flights = Flights()
         self._recovery = Recovery()
         self._lengths = Lengths()
-        self._num_batches = 0
+        self._num_batches = self._num_offers = 0
         self._stop_reason = ""
         self._is_aborted = self._is_paused = False
         self._next_goal = recorder.num_done + self._rules.goal_interval
@@ -102,7 +95,7 @@ class Run:
         while True:
             self._tick()
             self._fill()
-            if not self._flying:
+            if not self._flights:
                 # Nothing is in flight, so every result is stored and the run may end.
                 if self._stop_reason or not self._has_more():
                     return self._recorder.close(self._stop_reason)
@@ -110,7 +103,7 @@ class Run:
                 time.sleep(_TICK_S)
                 continue
             # The timeout bounds how late an order is noticed while all matches are long.
-            done, _ = wait(self._flying, timeout=_TICK_S, return_when=FIRST_COMPLETED)
+            done = self._flights.wait(_TICK_S)
             self._tick()
             self._collect(done)
 
@@ -158,8 +151,7 @@ class Run:
         """Request further matches when few are left; drop those that a decision made unnecessary."""
         before = self._source.decision
         self._source.num_workers = self._pool.num_workers
-        running = [number for flight in self._flying.values() for number in flight.jobs]
-        jobs = self._source.more(len(self._queue), running)
+        jobs = self._source.more(len(self._queue), self._flights.numbers)
         self._forget(self._source.take_gone())
         for withdrawn in self._source.take_withdrawn():
             self._recorder.tell(withdrawn)
@@ -189,47 +181,67 @@ class Run:
             part.forget(numbers, self._source.total)
 
     def _fill(self) -> None:
+        free: list[tuple[int, int, Slot]] | None = None
         while not (self._stop_reason or self._is_paused):
             self._plan()
-            slot = self._free_slot()
+            # Results are stored first, because the next matches may depend on them.
+            if self._flights.has_ended:
+                return
+            # Once for all batches: a thousand slots are too many to look at for each.
+            free = self._free_slots() if free is None else free
+            slot = self._next_slot(free)
             if slot is None or not (self._queue or self._take_back(slot)):
                 return
             jobs = self._take(slot)
             if jobs:
-                future = self._pool.submit(jobs, slot, self._tick)
-                self._flying[future] = Flight(slot, {job.number: job for job in jobs})
+                self._flights.add(self._pool.submit(jobs, slot, self._tick), slot, jobs)
             else:
                 # Walkovers take no time: a run of nothing else must still notice a request to stop.
                 self._tick()
+            self._offer(free, slot)
 
-    def _free_slot(self) -> Slot | None:
-        """Return the slot with the fewest batches, if it accepts one more now."""
-        # Results are stored first, because the next matches may depend on them.
-        if any(future.done() for future in self._flying):
-            return None
-        load = Counter(flight.slot for flight in self._flying.values())
-        slots = self._recovery.usable(self._pool.slots())
-        avoided = self._recovery.avoided([job.number for job in islice(self._queue, _MAX_SUSPECTS)])
-        slot = min(
-            (slot for slot in slots if slot.machine not in avoided), key=load.__getitem__, default=None
-        )
+    def _free_slots(self) -> list[tuple[int, int, Slot]]:
+        """Return a heap of the slots that accept a batch now: the number of theirs, and their place."""
+        free: list[tuple[int, int, Slot]] = []
+        for slot in self._recovery.usable(self._pool.slots()):
+            self._offer(free, slot)
+        return free
+
+    def _offer(self, free: list[tuple[int, int, Slot]], slot: Slot) -> None:
         # In a tournament that bots join, a queued batch would delay the matches of a new bot.
         depth = 1 if self._source.is_open else _DEPTH
-        return slot if slot is not None and load[slot] < depth else None
+        load = self._flights.load[slot]
+        if load < depth:
+            self._num_offers += 1
+            heappush(free, (load, self._num_offers, slot))
+
+    def _next_slot(self, free: list[tuple[int, int, Slot]]) -> Slot | None:
+        """Return the slot with the fewest batches that the next matches may be played on."""
+        avoided = self._recovery.avoided([job.number for job in islice(self._queue, _MAX_SUSPECTS)])
+        others: list[tuple[int, int, Slot]] = []
+        found = None
+        while free and found is None:
+            each = heappop(free)
+            if each[2].machine in avoided:
+                others.append(each)
+            else:
+                found = each[2]
+        for each in others:
+            heappush(free, each)
+        return found
 
     def _take_back(self, idle: Slot) -> bool:
         """Return batches that wait for busy slots to the queue, so that an idle slot plays them.
 
         Otherwise a batch would wait at the end of the run behind a long match while other slots are idle.
         """
-        if any(flight.slot == idle for flight in self._flying.values()):
+        if self._flights.load[idle]:
             return False
         playing: set[Slot] = set()
-        for future, flight in list(self._flying.items()):
+        for future, flight in self._flights.items():
             # The first batch of a slot is the running one, and cannot be cancelled.
             if flight.slot in playing and future.cancel():
-                del self._flying[future]
-                self._queue += flight.jobs.values()
+                self._queue += self._flights.remove(future).jobs.values()
             playing.add(flight.slot)
         return bool(self._queue)
 
@@ -275,18 +287,18 @@ class Run:
 
     def _collect(self, done: Iterable[Future[list[MatchRecord]]]) -> None:
         """Store new results, requeue matches that were not played, and recover from lost workers."""
-        lost = {self._flying[future].slot for future in done if _is_lost(future)}
+        lost = {self._flights[future].slot for future in done if _is_lost(future)}
         if lost:
             # All batches of a dead slot fail together; collect them at once. Other slots play on.
-            theirs = [future for future, flight in self._flying.items() if flight.slot in lost]
+            theirs = [future for future, flight in self._flights.items() if flight.slot in lost]
             done = {*done, *wait(theirs).done}
             self._tick()
         # Read after `done` is known: parts arrive before the future of their batch is done, so none is
         # missing.
         parts = self._pool.results()
         for part in parts:
-            self._land(part)
-        ended = sorted(((self._flying.pop(future), future) for future in done), key=_first_number)
+            self._flights.land(part)
+        ended = sorted(((self._flights.remove(future), future) for future in done), key=_first_number)
         left: dict[Slot, dict[int, Job]] = {slot: {} for slot in lost}
         for flight, future in ended:
             if _is_lost(future):
@@ -318,13 +330,6 @@ class Run:
     def _put_aside(self, machine: str, why: str) -> None:
         name = self._pool.put_aside(machine, why)
         self._recorder.tell(RunNotice(f"nothing is played on {name} for {ASIDE_S / 60:.0f} min: {why}"))
-
-    def _land(self, part: Sequence[MatchRecord]) -> None:
-        """Remove played matches from the batches that still run."""
-        for record in part:
-            for flight in self._flying.values():
-                if flight.jobs.pop(record.number, None) is not None:
-                    break
 
     def _recover(self, slot: Slot, jobs: dict[int, Job]) -> None:
         """Requeue the matches of a dead slot; a match that is proven to kill workers becomes void."""
