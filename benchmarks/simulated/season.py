@@ -28,6 +28,8 @@ FAULTS = 0.002
 ELO_STEP = 60.0
 FIRST_MOVE_ELO = 35.0
 START = 1_750_000_000.0
+DAY_S = 86_400.0
+"""Between the starts of two tournaments: later ones begin later, as in any store."""
 VERSIONS = (
     '{"arena": "0.1.0", "python": "3.11.7", "platform": "linux x86_64", "isolation": {"tier": "T2", '
     '"failed": [], "kernel": "Linux 6.18.44 x86_64", "landlock": 7, "uid_kept": true}}'
@@ -125,7 +127,7 @@ def make_records(
                 match_hash=sha256(b"connect-four" + bytes(min(played, mirrored))).hexdigest(),
                 seed_first=2 * match.number,
                 seed_second=2 * match.number + 1,
-                started_at=START + match.number,
+                started_at=START + tournament * DAY_S + match.number,
                 duration_ms=sum(times[index][:num]),
                 tier="T2",
                 fault='{"elapsed_ms": 5101, "limit_ms": 5000}' if is_fault else "",

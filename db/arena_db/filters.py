@@ -26,6 +26,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from arena_db.called import read_called
 from arena_db.codec import pack_actions
+from arena_db.durations import DURATION_CLASS, class_of
 from arena_db.judging import NUM_MISTAKES, num_mistakes
 from arena_db.kept import pools
 from arena_db.match_filter import SIGNS
@@ -97,12 +98,19 @@ def match_conditions(connection: Connection, where: MatchFilter) -> list[ColumnE
         played_by = _like(versions.c.content, _facts_of(where.machine))
         conditions.append(matches.c.versions_id.in_(select(versions.c.id).where(played_by)))
     conditions += [SIGNS[sign](matches.c.num_plies, number) for sign, number in where.plies]
-    conditions += [SIGNS[sign](matches.c.duration_ms, number) for sign, number in where.durations]
+    conditions += [_lasts(sign, number) for sign, number in where.durations]
     if where.openings:
         conditions.append(or_(*map(_begins_with, where.openings)))
     if _is_about_grades(where):
         conditions.append(_is_judged(connection, where, conditions))
     return conditions
+
+
+def _lasts(sign: str, number: int) -> ColumnElement[bool]:
+    """Return whether the duration of a match compares so with a number of milliseconds."""
+    # The bound of classes follows from that of milliseconds, and an index can evaluate it.
+    wide = sign if sign == "=" else f"{sign[0]}="
+    return and_(SIGNS[sign](matches.c.duration_ms, number), SIGNS[wide](DURATION_CLASS, class_of(number)))
 
 
 def _facts_of(machine: str) -> str:

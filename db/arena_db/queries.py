@@ -13,6 +13,7 @@ from arena_db.cold.thawing import list_cold
 from arena_db.cold_tables import cold_tournaments
 from arena_db.corrections import changes, voids
 from arena_db.counted import COUNTS
+from arena_db.durations import DURATION_CLASS, class_of
 from arena_db.filters import (
     common_conditions,
     is_named,
@@ -20,6 +21,7 @@ from arena_db.filters import (
     needs_matches,
     tournament_conditions,
 )
+from arena_db.match_filter import SIGNS
 from arena_db.match_order import Order, OrderPlace, Piece
 from arena_db.models import bots, entrants, matches, planned, tallies, tournaments, versions
 from arena_db.records import PlayedMatch, StoredMatch
@@ -307,7 +309,7 @@ def search_piece(
         row = connection.execute(places.offset(num - 1).limit(1)).first()
         end, searched = (None if row is None else OrderPlace(*row)), num
     if end is not None:
-        bounds.append(~_behind(column, end, descending=descending))
+        bounds.append(_up_to(column, end, descending=descending))
     ids = _sorted(select(matches.c.id), column, descending=descending)
     fits = ids.where(*bounds, *match_conditions(connection, where))
     return Piece(tuple(connection.scalars(fits)), searched, end)
@@ -315,6 +317,9 @@ def search_piece(
 
 def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: bool) -> Select[*_Row]:
     keys = [matches.c.id] if column is matches.c.id else [column, matches.c.id]
+    if column is matches.c.duration_ms:
+        # The index is in the order of classes; only the matches of one class are sorted.
+        keys.insert(0, DURATION_CLASS)
     return query.order_by(*(key.desc() if descending else key.asc() for key in keys))
 
 
@@ -323,10 +328,29 @@ def _behind(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) 
     if column is matches.c.id:
         return column < place.id if descending else column > place.id
     own = matches.c.id
-    # An index can evaluate only the first half of the condition.
-    if descending:
-        return and_(column <= place.key, or_(column < place.key, own < place.id))
-    return and_(column >= place.key, or_(column > place.key, own > place.id))
+    beyond, beside = (
+        (column < place.key, own < place.id) if descending else (column > place.key, own > place.id)
+    )
+    return and_(*_on_side(column, place.key, "<=" if descending else ">="), or_(beyond, beside))
+
+
+def _up_to(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) -> ColumnElement[bool]:
+    """Return whether a match comes before a place or is there; the opposite of `_behind`."""
+    own = matches.c.id
+    if column is own:
+        return column >= place.id if descending else column <= place.id
+    before, beside = (
+        (column > place.key, own >= place.id) if descending else (column < place.key, own <= place.id)
+    )
+    return and_(*_on_side(column, place.key, ">=" if descending else "<="), or_(before, beside))
+
+
+def _on_side(column: ColumnElement[Any], key: float, sign: str) -> list[ColumnElement[bool]]:
+    """Return conditions for one side of a sort key, itself included, which an index can evaluate."""
+    conditions: list[ColumnElement[bool]] = [SIGNS[sign](column, key)]
+    if column is matches.c.duration_ms:
+        conditions.append(SIGNS[sign](DURATION_CLASS, class_of(int(key))))
+    return conditions
 
 
 def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[OrderPlace | None, int]:  # noqa: ANN401 - a row

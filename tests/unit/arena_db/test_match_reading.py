@@ -44,7 +44,8 @@ def store(module_place: str) -> Iterator[Store]:
                 times_ms=(*match.times_ms, *[5] * (7 * number % 5)),
                 values=(*match.values, *[None] * (7 * number % 5)),
                 started_at=1000.0 + 13 * number % 7,
-                duration_ms=100 * (11 * number % 6),
+                # Some of one class, but not equal.
+                duration_ms=(0, 300, 1001, 1000, 1007, 4000)[11 * number % 6],
                 outcome=("first", "second", "draw")[number % 3],
             )
             for number in range(1, NUM + 1)

@@ -87,9 +87,15 @@ def test_migrations_make_the_tables_of_the_models(store: Store, path: Path) -> N
     assert statements(settings.place) == statements(store.path)
 
 
+@pytest.mark.filterwarnings("ignore:.*expression-based index")
 def test_nothing_is_left_to_migrate(store: Store) -> None:
+    def is_comparable(_: object, name: str | None, *others: object) -> bool:
+        # Alembic cannot compare indexes of expressions, of which each database has a text of its own.
+        del others
+        return name != "ix_matches_duration_class"
+
     with store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
-        context = MigrationContext.configure(connection)
+        context = MigrationContext.configure(connection, opts={"include_object": is_comparable})
         assert compare_metadata(context, models.metadata) == []
 
 
