@@ -45,25 +45,33 @@ def fill(store: Store) -> dict[int, TournamentRecord]:
     return {cup.record.id: cup.record for cup in cups}
 
 
-def select(store: Store, where: MatchFilter, records: dict[int, TournamentRecord]) -> list[StoredMatch]:
-    """Give the matches of a filter, newest first, by a plain loop."""
-    every = [match for record in records.values() for match in store.matches.of_tournament(record.id)]
-    grades = store.analyses.of([match.id for match in every])
-    chosen = [
-        match
-        for match in every
-        if fits(match, where, records[match.tournament].pool.name, grades.get(match.id, ()))
-    ]
-    return sorted(chosen, key=lambda match: -match.id)
+class EveryMatch:
+    """All matches of a store, read once; queries are answered by a plain loop."""
+
+    def __init__(self, store: Store, records: dict[int, TournamentRecord]) -> None:
+        self._records = records
+        self._every = [
+            match for record in records.values() for match in store.matches.of_tournament(record.id)
+        ]
+        self._grades = store.analyses.of([match.id for match in self._every])
+
+    def select(self, where: MatchFilter) -> list[StoredMatch]:
+        """Return the matches of a filter, newest first."""
+        chosen = [
+            match
+            for match in self._every
+            if fits(match, where, self._records[match.tournament].pool.name, self._grades.get(match.id, ()))
+        ]
+        return sorted(chosen, key=lambda match: -match.id)
 
 
 @pytest.mark.parametrize("walks", [64, 1])
 def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks: int) -> None:
     monkeypatch.setattr(queries, "_MOST_WALKS", walks)
-    records = fill(store)
+    every = EveryMatch(store, fill(store))
     for changes in FILTERS:
         where = MatchFilter(**changes)
-        expected = select(store, where, records)
+        expected = every.select(where)
         assert store.matches.newest(where, limit=1000) == expected, where
         pages: list[StoredMatch] = []
         while page := store.matches.newest(where, before=pages[-1].id if pages else None, limit=7):
@@ -73,7 +81,7 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
         summed, by_hand = store.sums.pool_counts(where), PoolCounts.of(store.sums.tallies(where))
         assert sorted(summed.tallies) == sorted(by_hand.tallies), where
         assert summed.seats == by_hand.seats, where
-    assert len(select(store, MatchFilter(**FILTERS[-1]), records)) > 1
+    assert len(every.select(MatchFilter(**FILTERS[-1]))) > 1
     assert store.integrity.check() == []
 
 
