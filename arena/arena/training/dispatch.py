@@ -210,8 +210,16 @@ class _Work:
         return None
 
     def _land(self, pool: ShardPool, future: Future[bytes]) -> None:
-        """Handle the end of a shard; without a right result, queue it again or give it up."""
         shard, slot = self._flying.pop(future)
+        try:
+            self._settle(pool, shard, slot, future)
+        except BaseException as error:
+            # The check is code of the trainer. No list holds this shard now, and its future must not hang.
+            _fail(shard, error)
+            raise
+
+    def _settle(self, pool: ShardPool, shard: _Shard, slot: Slot, future: Future[bytes]) -> None:
+        """Handle the end of a shard; without a right result, queue it again or give it up."""
         error = future.exception()
         wrong = shard.check(future.result()) if error is None else ""
         if error is None and not wrong:

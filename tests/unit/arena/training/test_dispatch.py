@@ -196,6 +196,16 @@ def test_a_machine_that_lies_is_put_aside(stage: Stage, *, is_checked: bool) -> 
     assert stage.pool.sent.empty()
 
 
+def test_a_check_that_fails_ends_the_training(stage: Stage) -> None:
+    def check(_: bytes) -> str:
+        raise ZeroDivisionError("a fault of the trainer")
+
+    first, second = stage.ask(b"a", check), stage.ask(b"b")
+    stage.pool.next().future.set_result(b"A")
+    for future in (first, second, stage.ask(b"c")):
+        assert isinstance(future.exception(DEADLINE_S), ZeroDivisionError)
+
+
 def test_a_shard_that_nobody_waits_for_is_not_sent(stage: Stage) -> None:
     futures = [stage.ask(name) for name in (b"a", b"b", b"c")]
     first, second = stage.pool.next(), stage.pool.next()

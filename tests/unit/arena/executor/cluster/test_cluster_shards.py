@@ -22,6 +22,7 @@ from arena.executor.cluster.run_link import SentWork
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
 from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
+from arena.training import context
 from arena.training import training_session as session
 from arena.training.runs import RunSettings
 from arena_bots.alphazero.train import players
@@ -171,16 +172,26 @@ def test_a_slot_that_lies_is_not_believed(
             assert error.slot == slot
 
 
+class BrokenOffError(BaseException):
+    """The trainer ends here, without a chance to save anything."""
+
+
 def trained(
-    folder: Path, patch: pytest.MonkeyPatch, cluster: PrivateCluster | None
+    folder: Path, patch: pytest.MonkeyPatch, cluster: PrivateCluster | None, *, most: int = 1000
 ) -> tuple[bytes, list[str], list[str]]:
-    """Train five steps; return the weights, the hashes of the samples of all shards, and what was said."""
-    folder.mkdir()
+    """Train five steps, or go on; return the weights, the hashes of the samples, and what was said.
+
+    Raises:
+        BrokenOffError: with the hashes so far, after the samples of `most` shards have come.
+    """
+    folder.mkdir(exist_ok=True)
     hashes: list[str] = []
     view = TrainingView(quiet=False, live=None)
     said: list[str] = []
 
     def look(result: bytes, lanes: Lanes, layout: Layout) -> str:
+        if len(hashes) == most:
+            raise BrokenOffError(hashes)
         hashes.append(blob_hash(result))
         return find_wrong(result, lanes, layout)
 
@@ -223,3 +234,18 @@ def test_a_killed_slot_changes_no_sample_and_no_weight(
     assert any(text.endswith("of step 1 is computed again: its slot died") for text in said)
     assert theirs == samples
     assert there == here
+
+
+def test_a_broken_off_training_goes_on_with_the_same_samples(
+    cluster: PrivateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context, "EVERY_S", 0.0)
+    here, samples, _ = trained(tmp_path / "here", monkeypatch, None)
+    there = tmp_path / "there"
+    # In the middle of the third step, of four shards each.
+    with pytest.raises(BrokenOffError) as broken:
+        trained(there, monkeypatch, cluster, most=9)
+    weights, later, _ = trained(there, monkeypatch, cluster)
+    assert len(later) == 3 * 4
+    assert sorted({*broken.value.args[0], *later}) == sorted(samples)
+    assert weights == here
