@@ -316,7 +316,7 @@ def search_piece(
 
 
 def _sorted(query: Select[*_Row], column: ColumnElement[Any], *, descending: bool) -> Select[*_Row]:
-    keys = [matches.c.id] if column is matches.c.id else [column, matches.c.id]
+    keys: list[ColumnElement[Any]] = [matches.c.id] if column is matches.c.id else [column, matches.c.id]
     if column is matches.c.duration_ms:
         # The index is in the order of classes; only the matches of one class are sorted.
         keys.insert(0, DURATION_CLASS)

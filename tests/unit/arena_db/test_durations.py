@@ -79,11 +79,12 @@ def test_stores_of_the_revision_before_get_the_index(store: Store) -> None:
 
 
 def plan_of(store: Store, query: Select[int]) -> str:
-    """Return how the database answers a query, if it may not read the whole table."""
+    """Return how the database answers a query, if it may neither read nor sort the whole table."""
     with store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
         is_server = connection.dialect.name == "postgresql"
         if is_server:
-            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+            for other in ("seqscan", "bitmapscan", "sort"):
+                connection.exec_driver_sql(f"SET LOCAL enable_{other} = off")
         text = query.compile(connection, compile_kwargs={"literal_binds": True})
         asked = "EXPLAIN" if is_server else "EXPLAIN QUERY PLAN"
         return "\n".join(str(row) for row in connection.exec_driver_sql(f"{asked} {text}"))
