@@ -26,7 +26,7 @@ _LINE_PLIES = 10
 _LINE_NODES = 20_000
 """Node limit for each of them, about a millisecond; most positions are in the table already."""
 _LINE_SECONDS = 0.002
-_FORCED_NODES = 6_000_000
+_FORCED_NODES = 4_000_000
 """Node limit for the value of a forced action: 0.3 s."""
 
 

@@ -36,6 +36,7 @@ from arena.games.solver._stones import (
     landings,
     promise,
     threats,
+    zugzwang,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ _LEARNED = 18
 early."""
 _LIFT = 1024
 """Added to the value of a move to make it positive; larger than the magnitude of any negative value."""
+_MOST_BY_PAIRS = 3
+"""Largest result of `follow_up`."""
+_MOST_BY_ZUGZWANG = 2
+"""Largest result of `zugzwang`."""
 _NONE = -99
 _DECIDED = 0
 """Returned in place of a list length: one of the moves leaves the opponent no safe reply."""
@@ -69,7 +74,7 @@ def best(ply: int) -> int:
 
 @kernel
 def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call each other in a circle
-    memory: NDArray[np.int64], own: int, mask: int, ply: int, alpha: int
+    memory: NDArray[np.int64], own: int, mask: int, ply: int, alpha: int, chances: int
 ) -> int:
     """Return a bound that shows whether the score is above `alpha`: a lower one if it is, else an upper one.
 
@@ -81,6 +86,7 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
         mask: all stones.
         ply: number of stones.
         alpha: the score to compare with.
+        chances: threats of the side to move; the caller has them at hand.
     """
     nodes = memory[NODES]
     memory[NODES] = nodes + 1
@@ -94,22 +100,20 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     if ply >= NUM_CELLS - 2:  # at most two cells are left, and neither side wins with its own
         return 0
     if moves & (moves - 1) == 0:  # a forced move needs no table and no order
-        found = search(memory, opp, mask | moves, ply + 1, -alpha - 1)  # the window of the other side
+        found = search(memory, opp, mask | moves, ply + 1, -alpha - 1, dangers & ~moves)
         return found if found == ABORTED else -found
     low, high = worst(ply + 2), best(ply + 2)  # the next stone does not win, nor one after a safe move
     if low > alpha or high <= alpha:
         return low if low > alpha else high
-    found = _seen(own, mask, ply, alpha)
-    if found != _NONE:
-        return found
     key = key_of(own, mask, ply)
     entry = find(memory, key, ply)
     if entry:
         low, high = max(low, lower(entry)), min(high, upper(entry))
-        if low > alpha:
-            return low
-        if high <= alpha:
-            return high
+        if low > alpha or high <= alpha:
+            return low if low > alpha else high
+    found = _seen(own, mask, ply, alpha, chances, dangers)  # after the table, which takes less time
+    if found != _NONE:
+        return found
     found = _refuted(memory, opp, mask, ply, moves, alpha)  # `_NONE`, if any, is below every score
     if found > alpha:
         return found
@@ -118,7 +122,8 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
     if length == _DECIDED or best(ply + 4) <= alpha:
         return best(ply + 2) if length == _DECIDED else best(ply + 4)
     for move in range(_place(ply), _place(ply) + length):
-        reply = search(memory, opp, mask | memory[move] & STONE, ply + 1, -alpha - 1)
+        stone = memory[move] & STONE
+        reply = search(memory, opp, mask | stone, ply + 1, -alpha - 1, dangers & ~stone)
         if reply == ABORTED:
             return ABORTED
         found = max(found, -reply)
@@ -142,22 +147,29 @@ def safe_moves(mask: int, dangers: int) -> int:
 
 
 @inline_kernel
-def _seen(own: int, mask: int, ply: int, alpha: int) -> int:
-    """Return a bound that simple rules show and that decides the comparison with `alpha`, or `_NONE`."""
+def _seen(own: int, mask: int, ply: int, alpha: int, chances: int, dangers: int) -> int:
+    """Return a bound that simple rules show and that decides the comparison with `alpha`, or `_NONE`.
+
+    `chances` are the threats of the side to move, `dangers` the opponent's.
+    """
     opp = own ^ mask
-    # At odd plies the second player is to move, to whom `follow_up` applies.
+    # The rules are about the first and the second player; at odd plies the second one is to move.
     if ply & 1:
-        if alpha < 1:
-            sure = follow_up(opp, own, mask)
-            # If it shows nothing, the first player can still form a four.
-            if alpha < 0 or sure > 0:
-                return sure if sure >= 0 else _NONE
-        return 0 if cannot_win(own, mask) else _NONE
-    if alpha >= -1:
-        sure = follow_up(own, opp, mask)
-        if alpha >= 0 or sure > 0:
-            return -sure if sure >= 0 else _NONE
-    return 0 if cannot_win(opp, mask) else _NONE
+        first, second, first_claims, second_claims, least = opp, own, dangers, chances, -alpha - 1
+    else:
+        first, second, first_claims, second_claims, least = own, opp, chances, dangers, alpha
+    found = _NONE
+    if least >= -_MOST_BY_PAIRS:
+        sure = follow_up(first, second, mask, second_claims)
+        if sure >= max(0, -least):
+            found = -sure
+    if found == _NONE and first_claims and least < _MOST_BY_ZUGZWANG:
+        sure = zugzwang(second, mask, first_claims)
+        if sure > max(0, least):
+            found = sure
+    if found == _NONE and least < 0 and cannot_win(second, mask):
+        found = 0
+    return -found if ply & 1 and found != _NONE else found
 
 
 @inline_kernel
@@ -239,7 +251,8 @@ def narrow(
         exact: whether the distance is wanted.
     """
     ply = count(mask)
-    if threats(own, mask) & landings(mask):
+    chances = threats(own, mask)
+    if chances & landings(mask):
         bounds[0] = bounds[1] = best(ply)
         return True
     if ply == NUM_CELLS - 1:
@@ -250,7 +263,7 @@ def narrow(
     guess = 0
     while bounds[0] < bounds[1] and (exact or bounds[0] <= 0 <= bounds[1]):
         alpha = min(max(guess, bounds[0]), bounds[1] - 1)
-        found = search(memory, own, mask, ply, alpha)
+        found = search(memory, own, mask, ply, alpha, chances)
         if found == ABORTED:
             return False
         if found > alpha:

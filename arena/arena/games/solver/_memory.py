@@ -22,7 +22,7 @@ ORDER = 512
 _SUCCESS = 11_776
 """Index of the success of each cell, by side to move; see `success`."""
 _MOST_SUCCESS = 500
-LAST_NOTED = 32
+LAST_NOTED = 36
 """Before this ply, refutations are noted, and the success of a cell counts for the order."""
 TABLES = _DEEP = 12_288
 """Index of the tables, of which the lower one is first."""

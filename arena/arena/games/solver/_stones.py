@@ -1,4 +1,4 @@
-"""Threats and fours in Connect Four, as kernels on boards of 6 rows and 7 columns.
+"""Threats, fours and pairs of cells in Connect Four, as kernels on boards of 6 rows and 7 columns.
 
 A board is a signed word whose bits are as in `arena.games.bitboard`: cell `h` of column `c` is bit `7 * c +
 h`. The 49 bits never reach the sign, so plain ints can be mixed with them.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from arena.games.kernels.bits import num_bits
+from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.compiling import inline_kernel
 
 NUM_CELLS = 42
@@ -19,6 +19,12 @@ _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
 _EVEN_ROWS = 0b101010 * BOTTOM
 """The others; the next stone of a column with an odd number of stones lands there."""
+_SECOND_ROW = 0b000010 * BOTTOM
+_LOW_EVEN_ROWS = 0b001010 * BOTTOM
+_THIRD_ROW = 0b000100 * BOTTOM
+_COLUMN = 63
+_BROKEN = -1
+"""Returned in place of cells: the other side can complete a four."""
 
 
 @inline_kernel
@@ -73,40 +79,105 @@ def cannot_win(stones: int, mask: int) -> bool:
 
 
 @inline_kernel
-def follow_up(first: int, second: int, mask: int) -> int:
-    """Return what the second player is sure of by always answering in a pair: 1 a win, 0 a draw, -1 nothing.
+def follow_up(first: int, second: int, mask: int, claims: int) -> int:
+    """Return the least score that the second player is sure of by always answering in a pair, or -1 if none.
 
     The empty cells are paired: each odd row with the even row above it, and the next cells of two columns
     with an odd number of stones with each other. The second player answers a stone in one cell of a pair with
     the other cell, which is always possible. So the first player gets the odd rows and one cell of each other
-    pair. If these complete no four in any case, the second player does not lose; if the even rows that
-    are left complete a four of the second player, that player wins. With an odd number of such columns, it is
-    the second player's turn, who takes one of these cells and pairs the others. Not every pairing is tried.
+    pair, but nothing above an even row where the second player wins. If these complete no four in any case,
+    the second player does not lose (0). If the even rows that are left complete a four of the second player,
+    that player wins: in row 6 with the last stone (1), else with an earlier one, since the rows above that
+    four are still empty (2 up to row 4, 3 in row 2). With an odd number of columns with an odd number of
+    stones, it is the second player's turn, who takes one of their cells and pairs the others. Not every
+    pairing is tried.
 
     Source: claimeven and baseinverse in Allis, A Knowledge-based Approach of Connect-Four (1988), section 3.
+
+    Args:
+        first: stones of the first player.
+        second: stones of the second player.
+        mask: all stones.
+        claims: the second player's threats.
     """
-    empty = BOARD ^ mask
-    sure = first | empty & _ODD_ROWS
-    if has_four(sure):
+    empty, reach = BOARD ^ mask, landings(mask)
+    wins = claims & _EVEN_ROWS & ~reach
+    # The odd rows above a threat; bits shifted out of a column land on its guard bit or in an even row.
+    beyond = wins << 1 | wins << 3
+    lost = _shared(first | empty & _ODD_ROWS & ~beyond, reach & _EVEN_ROWS)
+    if lost == _BROKEN:
         return -1
-    shared = landings(mask) & _EVEN_ROWS
-    one = shared & -shared
-    others = shared ^ one
-    two = others & -others
-    three = others ^ two
+    even = empty & _EVEN_ROWS & ~lost
+    if not has_four(second | even):
+        return 0
+    if has_four(second | even & _SECOND_ROW):
+        return 3
+    return 2 if has_four(second | even & _LOW_EVEN_ROWS) else 1
+
+
+@inline_kernel
+def zugzwang(second: int, mask: int, claims: int) -> int:
+    """Return the least score that the first player is sure of by a threat in an odd row, or 0 if none.
+
+    Neither player wants to play below the threat: the first player would give it up, and the second would
+    lose to it. Without the cells from there on up, the number of empty cells is even at the second
+    player's turn. So the first player can pair the others as in `follow_up`, and the second player runs out
+    of them first. Above odd cells in the column of the threat, pairs start in even rows. The second player
+    gets the lower cell of each pair, and the one below the threat; if these complete no four, the first
+    player wins, when at most the cells above the threat are empty: in row 3 with a score of 2, in row 5 of 1.
+
+    Source: control of zugzwang in Allis (1988), section 3.
+
+    Args:
+        second: stones of the second player.
+        mask: all stones.
+        claims: the first player's threats.
+    """
+    empty, reach = BOARD ^ mask, landings(mask)
+    found = 0
+    left = claims & _ODD_ROWS & ~reach
+    while left:
+        threat = left & -left
+        # Columns are seven bits apart, and the lowest threat of a column comes first.
+        column = _COLUMN << int(bit_number(np.uint64(threat))) // 7 * 7
+        left &= ~column
+        below = (threat - 1) & column & empty
+        sure = second | empty & _ODD_ROWS & ~column | below & _EVEN_ROWS
+        # In each column that leaves one cell without a partner above it, that is the next cell.
+        if _shared(sure, reach & (_EVEN_ROWS & ~column | _ODD_ROWS & column)) != _BROKEN:
+            found = max(found, 2 if threat & _THIRD_ROW else 1)
+    return found
+
+
+@inline_kernel
+def _shared(sure: int, nexts: int) -> int:
+    """Return the cells that the side that answers in pairs cannot count on, or `_BROKEN`.
+
+    That side answers a stone in one cell of `nexts`, the next cells of some columns, in another of them; if
+    their number is odd, it is its turn, and it takes one first.
+
+    Args:
+        sure: stones of the other side, and the cells that it gets in any case.
+        nexts: the cells that the sides share.
+    """
+    if has_four(sure):
+        return _BROKEN
+    one = nexts & -nexts
+    others = nexts ^ one
     if others == 0:
-        # No such column; or a single one, whose cell the second player takes.
-        shared = 0
-    elif has_four(sure | shared):
+        return 0
+    if has_four(sure | nexts):
+        two = others & -others
+        three = others ^ two
         if three & (three - 1):
-            return -1
+            return _BROKEN
         bad = has_four(sure | one) + has_four(sure | two)
         if three:
-            # The second player takes the worst of the three.
+            # Of three, it takes the one that helps the other side most.
             bad += has_four(sure | three) - 1
         if bad > 0:
-            return -1
-    return 1 if has_four(second | empty & _EVEN_ROWS & ~shared) else 0
+            return _BROKEN
+    return nexts
 
 
 @inline_kernel
