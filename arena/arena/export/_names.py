@@ -65,7 +65,9 @@ class Names:
         known = self._places.get(tournament)
         if known is None:
             record = self._store.tournaments.find(tournament)
-            assert record is not None  # noqa: S101 # guaranteed by a foreign key
+            if record is None:
+                # A foreign key excludes it in a store that is in order.
+                raise LookupError(f"there are matches of a missing tournament, {tournament}")
             seats = {
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)
                 for entrant in self._store.tournaments.entrants(tournament)

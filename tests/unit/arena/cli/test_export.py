@@ -8,8 +8,11 @@ import pytest
 
 from arena.export.dataset import Dataset
 from arena.export.pgn import parse_pgn
+from arena_db.plan_keeping import StoredTournaments
+from arena_db.store import Store
 from command_line import FAST
 from exports import fill
+from stores import tamper
 
 if TYPE_CHECKING:
     from command_line import CommandLine
@@ -99,3 +102,20 @@ def test_a_place_for_the_pgn_is_looked_for_before_play(arena: CommandLine) -> No
     cup = ("tournament", "random", "minimax:depth=1", *FAST)
     assert "make it first" in arena(*cup, "--pgnout", "no/cup.pgn", status=2).stderr
     assert not arena.db.exists()
+
+
+def test_a_tournament_that_is_not_found_is_damage(
+    played: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = played.folder / "spoiled.db"
+    with Store.open(played.db, read_only=True) as store:
+        store.backup(path)
+    tamper(path, "UPDATE tournaments SET num_done = num_done + 1")
+
+    def find(_: StoredTournaments, tournament: int) -> None:
+        """Find nothing, as by an index whose pages were swapped."""
+
+    monkeypatch.setattr(StoredTournaments, "find", find)
+    done = played("export", "out", "--db", path, "--game", "tic-tac-toe", "--quiet", status=6)
+    assert f"{path} is damaged: " in done.stderr
+    assert not (played.folder / "out").exists()
