@@ -15,7 +15,7 @@ import pytest
 from arena import home
 from arena.errors import ConfigError, StoreError
 from arena_db.backend.sqlite.engine import find_driver
-from arena_db.errors import LockedError
+from arena_db.errors import LockedError, MissingError
 from arena_db.store import Store
 from children import modules_after
 from stores import add_cup
@@ -140,8 +140,9 @@ def test_a_locked_store_is_told_while_waiting(monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.mark.sqlite("a reader on a server waits for no lock")
+@pytest.mark.parametrize("is_lost", [False, True])
 def test_a_store_that_opens_slowly_is_not_said_to_be_locked(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, is_lost: bool
 ) -> None:
     path = str(tmp_path / "a.db")
     with home.open_store(path, fast=True) as store:
@@ -152,6 +153,8 @@ def test_a_store_that_opens_slowly_is_not_said_to_be_locked(
     def slow(location: str | Place, **options: Unpack[_OpenOptions]) -> Store:
         if isinstance(current_thread(), Timer):
             asked.append(current_thread())
+            if is_lost:
+                raise MissingError("it is being replaced")
         else:
             for thread in enumerate_threads():
                 if isinstance(thread, Timer):

@@ -78,6 +78,7 @@ def test_tables_follow_while_each_look_finds_new_events(running: Store) -> None:
         held.events.append([body])
         batch = feed.poll()
         assert batch is not None
+        assert not batch.facts or feed.interval == 0, "the events follow at once"
         model = advance(model, batch)
         games.append(games_of(model) // 2)
         seen.append(model.view.progress.done)
