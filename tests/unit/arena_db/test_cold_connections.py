@@ -51,11 +51,16 @@ def num_in(opened: OpenedTournaments, cold: ColdTournament) -> int:
         return connection.scalar(select(func.count()).select_from(matches)) or 0
 
 
-def test_a_tournament_displaced_while_its_reader_waits_is_loaded_anew(store: Store, path: Path) -> None:
-    cups = [cup_of(store, "round-robin", 4 + number) for number in range(5)]
-    for cup in cups:
+def five_cold(store: Store, path: Path) -> list[ColdTournament]:
+    """Return five tournaments whose matches were moved to files, one more than a process keeps loaded."""
+    for number in range(5):
+        cup = cup_of(store, "round-robin", 4 + number)
         assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
-    colds = store.cold.tournaments()
+    return store.cold.tournaments()
+
+
+def test_a_tournament_displaced_while_its_reader_waits_is_loaded_anew(store: Store, path: Path) -> None:
+    colds = five_cold(store, path)
     with Store.open(path, read_only=True) as viewer:
         backend = viewer._access.backend  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its pool is looked at below
         opened = OpenedTournaments(backend)
@@ -80,10 +85,7 @@ def test_a_tournament_displaced_while_its_reader_waits_is_loaded_anew(store: Sto
 
 
 def test_those_read_last_stay_loaded(store: Store, path: Path) -> None:
-    cups = [cup_of(store, "round-robin", 4 + number) for number in range(5)]
-    for cup in cups:
-        assert store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO) is not None
-    colds = store.cold.tournaments()
+    colds = five_cold(store, path)
     with Store.open(path, read_only=True) as viewer:
         opened = OpenedTournaments(viewer._access.backend)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its connections
         for cold in (*colds[:4], colds[0], colds[4]):
