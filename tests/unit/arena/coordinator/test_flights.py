@@ -204,3 +204,19 @@ def test_a_pool_without_slots_is_waited_for(begin: Begin) -> None:
     sitting, pool = begin(config(*TRIO, rounds=4)), LatePool()
     assert sitting.play_in(pool).state == "finished"
     sitting.assert_whole()
+
+
+def test_each_slot_has_a_batch_that_waits_from_the_first_look_on(begin: Begin) -> None:
+    class CountingPool(StagedPool):
+        first: tuple[int, int] = (0, 0)
+
+        @override
+        def act(self) -> None:
+            if self.first == (0, 0):
+                self.first = (len(self.held), len(self._beside))
+            self.finish(self.held)
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), CountingPool()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert pool.first == (2, 2)
