@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from arena.garbage import collect_rarely
+from arena.interrupts import repeat_lost_interrupts
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """How NumPy's linear algebra is told its number of threads, on Linux and Windows, and on macOS."""
@@ -24,6 +25,7 @@ def main() -> None:
     # Not above: a worker imports the module that began its run, and has no use for a command line.
     from arena.cli.main import main as run
 
+    repeat_lost_interrupts()
     try:
         run()
     finally:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from rich_click import RichCommand
@@ -17,9 +15,10 @@ from arena.cli.filters import match_options
 from arena.cli.options import as_one, db_option
 from arena.cli.output import say
 from arena.errors import ConfigError
+from arena.interrupts import interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from arena.cli.filters import MatchChoice
     from arena.export.match_selection import Count, ExportQuery
@@ -131,7 +130,7 @@ def export(  # noqa: PLR0913 - what, where to, how much is said of it, and the s
             return Exit.COMPLETE
         progress = None if quiet else _Progress()
         try:
-            with _interruptible():
+            with interruptible():
                 if options.form in _TEXTS:
                     text = _export_matches(store, query, options.form, out, progress)
                 else:
@@ -196,19 +195,3 @@ class _Progress:
         """Clear the line."""
         if self._is_drawn:
             click.echo(_CLEAR, nl=False, err=True)
-
-
-@contextmanager
-def _interruptible() -> Generator[None]:
-    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, so that an export leaves no files behind."""
-
-    def stop(_number: int, _frame: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {kind: signal.signal(kind, stop) for kind in kinds}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)

@@ -12,6 +12,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
+from arena.interrupts import interrupt_main_thread
 from arena.live.run_views import PAUSED
 from arena.training.files import write_whole
 
@@ -185,7 +186,7 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
                     # In this order: the flag makes the handler raise, and the file goes last, since its end
                     # is the answer.
                     must_end.set()
-                    _interrupt_main_thread()
+                    interrupt_main_thread()
                     orders.stop()
                     orders.drop()
 
@@ -199,13 +200,3 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
         looking.join()
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _interrupt_main_thread() -> None:
-    if hasattr(signal, "pthread_kill"):
-        # Unlike `interrupt_main`, a signal also interrupts a blocking system call.
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        import _thread
-
-        _thread.interrupt_main(signal.SIGINT)

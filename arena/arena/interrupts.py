@@ -1,0 +1,74 @@
+"""Interrupts: signals that end a command by `KeyboardInterrupt`, and the rare ones that Python would lose."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+_KINDS: Final = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+_AGAIN_S: Final = 0.01
+"""Seconds until a lost interrupt is repeated: by then the code that swallowed it has usually returned."""
+
+
+def repeat_lost_interrupts() -> None:
+    """From now on, repeat an interrupt that was raised where Python lets no exception out.
+
+    Python calls a signal's handler between any two instructions of the main thread, also in the middle of a
+    finaliser or of a callback of a weak reference. An exception there is printed as ignored and dropped, so
+    the command would go on as if nobody had asked it to end. Imports alone make hundreds of such callbacks.
+    """
+    report = sys.unraisablehook
+
+    def hear(lost: sys.UnraisableHookArgs) -> None:
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            report(lost)
+        elif threading.current_thread() is threading.main_thread():
+            # Not from here, where it would be lost as well. Python that is ending starts no more threads.
+            with suppress(RuntimeError):
+                threading.Thread(target=_repeat, name="interrupt", daemon=True).start()
+
+    sys.unraisablehook = hear
+
+
+def _repeat() -> None:
+    time.sleep(_AGAIN_S)
+    # Whichever has a handler: it is one of ours or Python's, and a process in the background ignores Ctrl-C.
+    for kind in _KINDS:
+        if callable(signal.getsignal(kind)):
+            interrupt_main_thread(kind)
+            return
+
+
+def interrupt_main_thread(kind: signal.Signals = signal.SIGINT) -> None:
+    """Deliver a signal to the main thread."""
+    if hasattr(signal, "pthread_kill"):
+        # Unlike `interrupt_main`, a signal also interrupts a blocking system call.
+        signal.pthread_kill(threading.main_thread().ident or 0, kind)
+    else:
+        import _thread
+
+        _thread.interrupt_main(kind)
+
+
+@contextmanager
+def interruptible() -> Generator[None]:
+    """Make SIGTERM and SIGHUP raise `KeyboardInterrupt`, as Ctrl-C does, so that a command can clean up."""
+
+    def stop(_number: int, _frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {kind: signal.signal(kind, stop) for kind in _KINDS if kind != signal.SIGINT}
+    try:
+        yield
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
