@@ -135,7 +135,10 @@ class TrainingPlan(NamedTuple):
                 f"the trainer alphazero: lanes={plan.lanes} cannot be shared among {name}={plan.players}"
             )
         if plan.device != "cpu" and plan.processes > 1:
-            raise OptionError("the trainer alphazero: with device=cuda one process plays; give processes=1")
+            raise OptionError(
+                "the trainer alphazero: with device=cuda one process plays; give threads=N instead of"
+                " processes=N, also for N shards on a cluster"
+            )
         return plan
 
 
