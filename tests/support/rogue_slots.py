@@ -1,4 +1,4 @@
-"""Starts `rogue_slot.py`, a slot of another machine that lies."""
+"""Starts slots of other machines by hand: `rogue_slot.py`, which lies, and one that does not."""
 
 from __future__ import annotations
 
@@ -25,20 +25,40 @@ if TYPE_CHECKING:
 @contextmanager
 def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
     """Run a slot of another machine that lies."""
-    slot = Slot("e" * 32, 0, os.urandom(16).hex())
+    setup = _setup(cluster, folder, "rogue")
+    program = ROOT / "tests" / "support" / "rogue_slot.py"
+    command = own_python(str(program), msgspec.json.encode(setup).decode())
+    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
+        yield setup.slot
+        process.kill()
+
+
+@contextmanager
+def honest(cluster: PrivateCluster, folder: Path) -> Generator[tuple[Slot, subprocess.Popen[str]]]:
+    """Run a slot of another machine; yield it with its process, which prints to a pipe."""
+    setup = _setup(cluster, folder, "honest")
+    with subprocess.Popen(  # noqa: S603 - our own program
+        own_python("-m", "arena.executor.cluster.slot"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(msgspec.json.encode(setup).decode() + "\n")
+        process.stdin.close()
+        yield setup.slot, process
+        process.kill()
+
+
+def _setup(cluster: PrivateCluster, folder: Path, name: str) -> SlotSetup:
     key = cluster.place.key
     assert key is not None
-    setup = SlotSetup(
+    return SlotSetup(
         address=cluster.place.address,
         keys=str(key.path),
-        slot=slot,
-        facts=msgspec.structs.replace(find_facts(1, 0.0), name="rogue"),
+        slot=Slot("e" * 32, 0, os.urandom(16).hex()),
+        facts=msgspec.structs.replace(find_facts(1, 0.0), name=name),
         folder=str(folder),
         parent=os.getpid(),
         programs_roam=False,
     )
-    program = ROOT / "tests" / "support" / "rogue_slot.py"
-    command = own_python(str(program), msgspec.json.encode(setup).decode())
-    with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
-        yield slot
-        process.kill()

@@ -147,7 +147,7 @@ def worker(address: str, *, keys: Path | None, slots: int | None, gpu: str | Non
     from arena.executor.cluster.hardware import find_gpus
     from arena.executor.cluster.key_files import find_place, try_place
     from arena.executor.cluster.setups import SupervisorSetup
-    from arena.executor.cluster.speed import measure_slots
+    from arena.executor.cluster.speed import Measurement
     from arena.executor.cluster.supervisor import Supervisor
     from arena.executor.cores import num_workers
     from arena.sandbox.resources import num_cores
@@ -168,7 +168,7 @@ def worker(address: str, *, keys: Path | None, slots: int | None, gpu: str | Non
     setup = SupervisorSetup(
         address=place.address,
         keys="" if keys is None else str(keys.absolute()),
-        facts=find_facts(num, measure_slots(num), gpus),
+        facts=find_facts(num, Measurement(num).result(), gpus),
         gpus=ids,
         quota=round(disk * (1 << 30)),
     )

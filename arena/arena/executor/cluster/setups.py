@@ -12,6 +12,10 @@ CONNECTED = "connected"
 """Printed by a slot once it has joined."""
 PLAYED = "played"
 """Printed by a slot once it has played its first batch."""
+BUSY = "busy"
+"""Printed by a slot when it begins a batch or shard."""
+FREE = "free"
+"""Printed by a slot when it has ended a batch or shard."""
 LOST = 75
 """Exit status of a slot that lost its scheduler or aborted a match; 75 is EX_TEMPFAIL of sysexits.h."""
 

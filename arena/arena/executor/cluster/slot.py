@@ -23,7 +23,7 @@ from arena.executor.cluster.contents import SpoiltError, fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.messages import PIECE, PlayBatch, Spoilt
-from arena.executor.cluster.setups import CONNECTED, PLAYED, SlotSetup
+from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED, SlotSetup
 from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
 from arena.executor.job import Job
@@ -185,6 +185,7 @@ class SlotPlayer:
         control, has_played = make_control(self._callbacks, self._core), False
         try:
             while (work := self.link.next_work()) is not None:
+                tell(BUSY)
                 if isinstance(work, PlayBatch):
                     is_able = self._play(work, control)
                 else:
@@ -193,6 +194,7 @@ class SlotPlayer:
                 if is_able and not has_played:
                     has_played = True
                     tell(PLAYED)
+                tell(FREE)
         finally:
             control.close()
         self.link.leave()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
+from typing import Final
 
 from arena.own_python import own_python
 
@@ -15,6 +16,12 @@ _CHUNK = 20_000
 """Matches of one call: 11 ms at speed 1, so the measurement is at most that much too long."""
 _PATIENCE_S = 120.0
 """Seconds for the whole measurement; at the first time the code is compiled."""
+AGAIN_S: Final = 30 * 60.0
+"""Seconds between two measurements of an idle machine."""
+QUIET_S: Final = 10.0
+"""Seconds without work before a measurement: between two batches of a run no slot has work for a moment."""
+CHANGE: Final = 0.05
+"""Least relative change of the speed that counts: half the difference at which a run excludes a machine."""
 
 
 def measure_speed(seconds: float = _MEASURE_S) -> float:
@@ -31,25 +38,82 @@ def measure_speed(seconds: float = _MEASURE_S) -> float:
     return num / elapsed / REFERENCE
 
 
-def measure_slots(slots: int) -> float:
-    """Return the median speed of `slots` processes at once; 0 if it cannot be measured."""
-    command = own_python("-m", __name__)
-    started = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
-        for _ in range(slots)
-    ]
-    speeds: list[float] = []
-    ends_at = time.monotonic() + _PATIENCE_S
-    # All were started before any is awaited, so each is measured while the others keep their cores busy.
-    for process in started:
-        try:
-            said, _ = process.communicate(timeout=max(0.0, ends_at - time.monotonic()))
-            speeds.append(float(said))
-        except (subprocess.TimeoutExpired, ValueError):
+class Measurement:
+    """Processes that measure the speed of all slots at once."""
+
+    def __init__(self, slots: int) -> None:
+        """Start them all before any is awaited, so that each is measured while the others keep cores busy."""
+        self._processes = [
+            subprocess.Popen(  # noqa: S603 - this interpreter
+                own_python("-m", __name__), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+            for _ in range(slots)
+        ]
+        self._ends_at = time.monotonic() + _PATIENCE_S
+
+    def is_over(self) -> bool:
+        """Return whether there is nothing more to wait for."""
+        return time.monotonic() >= self._ends_at or all(each.poll() is not None for each in self._processes)
+
+    def result(self) -> float:
+        """Wait for the end and return the median speed; 0 if it cannot be measured."""
+        speeds: list[float] = []
+        for process in self._processes:
+            try:
+                said, _ = process.communicate(timeout=max(0.0, self._ends_at - time.monotonic()))
+                speeds.append(float(said))
+            except (subprocess.TimeoutExpired, ValueError):
+                process.kill()
+                process.communicate()
+        return statistics.median(speeds) if speeds else 0.0
+
+    def cancel(self) -> None:
+        """End the processes."""
+        for process in self._processes:
             process.kill()
             process.communicate()
-    return statistics.median(speeds) if speeds else 0.0
+
+
+class SpeedWatch:
+    """Measures a machine again while it is idle: its processor may be throttled, or busy with other work."""
+
+    def __init__(self, slots: int, speed: float) -> None:
+        """Begin with the speed of the start, which was measured just now; 0 means never to measure."""
+        self._slots = slots
+        self._speed = speed
+        self._measured_at = self._busy_at = time.monotonic()
+        self._running: Measurement | None = None
+
+    def look(self, *, is_idle: bool) -> float | None:
+        """Begin or end a measurement if it is time; return the new speed if it has clearly changed.
+
+        Args:
+            is_idle: whether no slot has work at the moment. Work that arrives ends a measurement, which would
+                take its time and be wrong.
+        """
+        if not self._speed:
+            return None
+        now = time.monotonic()
+        if not is_idle:
+            self._busy_at = now
+            self.cancel()
+        elif self._running is None:
+            if now - self._measured_at >= AGAIN_S and now - self._busy_at >= QUIET_S:
+                self._running = Measurement(self._slots)
+        elif self._running.is_over():
+            found, self._running = self._running.result(), None
+            self._measured_at = now
+            if found and abs(found / self._speed - 1) > CHANGE:
+                self._speed = found
+                return found
+        return None
+
+    def cancel(self) -> None:
+        """End a running measurement; another one begins when the machine is idle."""
+        if self._running is not None:
+            self._running.cancel()
+            self._running = None
 
 
 if __name__ == "__main__":
-    print(measure_speed())  # noqa: T201 - read by `measure_slots`
+    print(measure_speed())  # noqa: T201 - read by `Measurement`

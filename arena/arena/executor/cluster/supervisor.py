@@ -16,7 +16,8 @@ import msgspec
 from arena.errors import ArenaError
 from arena.executor.cluster.facts import machine_id
 from arena.executor.cluster.hardware import describe_gpus
-from arena.executor.cluster.setups import CONNECTED, LOST, PLAYED, SlotSetup, SupervisorSetup
+from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, LOST, PLAYED, SlotSetup, SupervisorSetup
+from arena.executor.cluster.speed import SpeedWatch
 from arena.executor.cores import num_workers
 from arena.executor.parent import end_with_parent
 from arena.executor.slots import Slot
@@ -44,14 +45,15 @@ _LASTED_S: Final = 60.0
 """Seconds of life after which a slot is restarted without delay: it did not die of its start."""
 
 
-class _SlotProcess:
+class SlotProcess:
     """The process of one slot, and its successors."""
 
     def __init__(self, number: int, folder: Path) -> None:
+        """Start nothing yet; temporary files will be in `folder`."""
         self.number = number
         self.folder = folder
         self.process: subprocess.Popen[str] | None = None
-        self.is_connected = self.has_played = False
+        self.is_connected = self.is_busy = self.has_played = False
         self.lines: deque[str] = deque(maxlen=_NUM_LINES)
         self.starts_at = 0.0
         self.num_deaths = 0
@@ -74,7 +76,7 @@ class _SlotProcess:
             programs_roam=setup.facts.slots < num_workers(0, num_cores()),
             quota=setup.quota,
         )
-        self.is_connected = False
+        self.is_connected = self.is_busy = False
         self.began = time.monotonic()
         with safe_path():
             self.process = subprocess.Popen(  # noqa: S603 - this interpreter, arguments as a list
@@ -91,9 +93,9 @@ class _SlotProcess:
         assert self.process.stdin is not None  # noqa: S101 - for the type checker
         self.process.stdin.write(msgspec.json.encode(told).decode() + "\n")
         self.process.stdin.close()
-        threading.Thread(target=self._read, args=(self.process,), daemon=True).start()
+        threading.Thread(target=self.read, args=(self.process,), daemon=True).start()
 
-    def _read(self, process: subprocess.Popen[str]) -> None:
+    def read(self, process: subprocess.Popen[str]) -> None:
         """Read what the process prints, so that it never blocks on a full pipe."""
         assert process.stdout is not None  # noqa: S101 - for the type checker
         for line in process.stdout:
@@ -102,6 +104,8 @@ class _SlotProcess:
                     self.is_connected = True
                 case said if said == PLAYED:
                     self.has_played = True
+                case said if said in {BUSY, FREE}:
+                    self.is_busy = said == BUSY
                 case said:
                     self.lines.append(said)
 
@@ -135,6 +139,7 @@ class Supervisor:
         self._tell = tell
         self._num_signals = 0
         self._machine = machine_id()
+        self._watch = SpeedWatch(setup.facts.slots, setup.facts.speed)
 
     def run(self) -> None:
         """Keep the slots running; the first SIGTERM or SIGINT lets matches end, the second kills them.
@@ -148,17 +153,18 @@ class Supervisor:
             signal.signal(number, self._count_signal)
         own_subtree()
         with workspace() as folder:
-            slots = [_SlotProcess(number, folder) for number in range(self._setup.facts.slots)]
+            slots = [SlotProcess(number, folder) for number in range(self._setup.facts.slots)]
             try:
                 self._keep_running(slots)
             finally:
+                self._watch.cancel()
                 for slot in slots:
                     if slot.process is not None:
                         # An error, or a second signal during the first one's wait, must leave no slot behind.
                         slot.process.kill()
                         slot.process.wait()
 
-    def _keep_running(self, slots: list[_SlotProcess]) -> None:
+    def _keep_running(self, slots: list[SlotProcess]) -> None:
         has_told, num_told = False, 0
         while True:
             for slot in slots:
@@ -177,9 +183,26 @@ class Supervisor:
                 self._end(slots)
             if self._num_signals and all(slot.process is None for slot in slots):
                 return
+            self.watch_speed(slots)
             time.sleep(_LOOK_S)
 
-    def _note_end(self, slot: _SlotProcess) -> None:
+    def watch_speed(self, slots: Sequence[SlotProcess]) -> None:
+        """Start the slots again with another speed if the idle machine has changed its own."""
+        is_idle = not self._num_signals and all(slot.is_connected and not slot.is_busy for slot in slots)
+        speed = self._watch.look(is_idle=is_idle)
+        if speed is None:
+            return
+        facts = self._setup.facts
+        self._tell(f"{facts.name}: speed {speed:.2f} instead of {facts.speed:.2f}; the slots start again")
+        self._setup = msgspec.structs.replace(
+            self._setup, facts=msgspec.structs.replace(facts, speed=round(speed, 3))
+        )
+        for slot in slots:
+            if slot.process is not None:
+                # It finishes what has arrived meanwhile.
+                slot.process.terminate()
+
+    def _note_end(self, slot: SlotProcess) -> None:
         if not slot.num_deaths or self._num_signals:
             return
         if slot.num_deaths >= MAX_EARLY and not slot.has_played:
@@ -190,7 +213,7 @@ class Supervisor:
         wait_s = max(0.0, slot.starts_at - time.monotonic())
         self._tell(f"slot {slot.number} died; it restarts in {wait_s:.0f} s")
 
-    def _end(self, slots: list[_SlotProcess]) -> None:
+    def _end(self, slots: list[SlotProcess]) -> None:
         is_first = self._num_signals == 1
         if is_first and any(slot.process is not None for slot in slots):
             self._tell("stopping: running matches end; Ctrl-C again ends them now")

@@ -19,6 +19,7 @@ from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster
 from arena.executor.cluster.run_link import SentWork
+from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
 from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
@@ -27,7 +28,7 @@ from arena.training import training_session as session
 from arena.training.runs import RunSettings
 from arena_bots.alphazero.train import players
 from arena_bots.alphazero.train.players import find_wrong
-from rogue_slots import rogue
+from rogue_slots import honest, rogue
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train.games import Lanes
 
 DEADLINE_S = 120.0
+WORDS = {BUSY, CONNECTED, FREE, PLAYED}
 OPTIONS = {
     "net": "1x4",
     "lanes": "8",
@@ -170,6 +172,20 @@ def test_a_slot_that_lies_is_not_believed(
             assert isinstance(error, WrongResultError)
             assert words in str(error)
             assert error.slot == slot
+
+
+def test_a_slot_tells_its_supervisor_when_it_works(
+    cluster: PrivateCluster, pool: ClusterShards, tmp_path: Path
+) -> None:
+    with honest(cluster, tmp_path) as (slot, process):
+        await_true(lambda: slot in pool.slots(), "the slot does not join")
+        for data in (b"fail", b"a"):
+            pool.submit(call(data), slot).exception(DEADLINE_S)
+        # Its output ends with it; SIGTERM lets it finish.
+        process.terminate()
+        assert process.stdout is not None
+        said = [line for line in process.stdout.read().splitlines() if line in WORDS]
+    assert said == [CONNECTED, BUSY, PLAYED, FREE, BUSY, FREE]
 
 
 class BrokenOffError(BaseException):
