@@ -91,7 +91,7 @@ def _looks(watch: SpeedWatch, num: int) -> list[float | None]:
 
 
 def test_an_idle_machine_is_measured_every_half_hour(clock: Clock) -> None:
-    Known.results = [1.04, 1.06, 1.06, 0.0]
+    Known.results = [1.04, 1.06, 1.06, 0.0, 0.9]
     watch = SpeedWatch(3, 1.0)
     clock.now += 29 * MINUTE
     assert _looks(watch, 3) == [None] * 3
@@ -99,13 +99,15 @@ def test_an_idle_machine_is_measured_every_half_hour(clock: Clock) -> None:
     clock.now += MINUTE
     assert _looks(watch, 4) == [None] * 4, "four percent change nothing"
     assert _looks(watch, 3) == [None] * 3, "half an hour from the last one"
-    assert len(Known.results) == 3
+    assert len(Known.results) == 4
     clock.now += 30 * MINUTE
     assert _looks(watch, 3) == [None, None, 1.06], "six percent of the speed that the machine told"
     clock.now += 30 * MINUTE
     assert _looks(watch, 3) == [None] * 3, "the new speed is the one to compare with"
     clock.now += 30 * MINUTE
     assert _looks(watch, 3) == [None] * 3, "a failed measurement says nothing"
+    clock.now += 30 * MINUTE
+    assert _looks(watch, 3) == [None, None, 0.9], "a slower machine as well"
     assert not Known.results
     assert not Known.running
 
