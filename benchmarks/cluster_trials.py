@@ -157,7 +157,10 @@ class Trials:
         """Return the weights of a training; a killed one is resumed."""
         self._num += 1
         process = self._lab.arena("train", "alphazero", *_TRAINING, "--name", name, *where)
+        run = self._lab.folder / "lab" / "home" / "runs" / name
         if strike is not None:
+            # Of a training that was killed before that, nothing is left to resume.
+            wait_for(lambda: process.poll() is not None or (run / "run.toml").exists(), "no run begins")
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(0, self._train_s))
             self.figures["in_training"] += process.poll() is None
@@ -166,7 +169,7 @@ class Trials:
                 process.wait()
                 process = self._lab.arena("train", "--resume", name, "--keys", "lab.key", "--quiet")
         self.figures["wrong_exits"] += _status(process) != 0
-        weights = self._lab.folder / "lab" / "home" / "runs" / name / "weights.onnx"
+        weights = run / "weights.onnx"
         return weights.read_bytes() if weights.exists() else b""
 
     def _strike(self, victim: str, machines: dict[str, subprocess.Popen[str]]) -> bool:

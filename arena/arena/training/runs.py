@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
+import tempfile
 import tomllib
 from collections.abc import Mapping
 from itertools import count
@@ -203,16 +204,21 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
         raise ConfigError(f'"{name}" cannot be the name of a run (letters, digits, "_", ".", "-")')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Without `exist_ok`: of two processes that chose the same name, one gets the folder.
-        (folder / name).mkdir()
-    except FileExistsError:
-        raise ConfigError(f'there is a run "{name}" already; --resume {name} continues it') from None
+        # Whole or not there: of a process that is killed before the last line, no run is left that can
+        # neither be resumed nor begun again. Names of runs do not begin with a dot.
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-", ignore_cleanup_errors=True) as new:
+            run = Path(new, name)
+            run.mkdir()
+            write_settings(run, settings)
+            if settings.start:
+                origin = folder / settings.start.partition(" ")[0]
+                write_whole(run / checkpoints.NAME, (origin / checkpoints.NAME).read_bytes())
+            # A folder with anything in it is not replaced: of two processes with one name, one gets it.
+            run.rename(folder / name)
     except OSError as error:
+        if (folder / name).exists():
+            raise ConfigError(f'there is a run "{name}" already; --resume {name} continues it') from None
         raise ConfigError(f"cannot make {folder / name} ({error.strerror}); set ARENA_HOME") from error
-    write_settings(folder / name, settings)
-    if settings.start:
-        origin = folder / settings.start.partition(" ")[0]
-        write_whole(folder / name / checkpoints.NAME, (origin / checkpoints.NAME).read_bytes())
     return folder / name
 
 
@@ -265,4 +271,5 @@ def same_options(settings: RunSettings, options: Mapping[str, str]) -> None:
 
 def _names() -> Iterable[str]:
     folder = runs_folder()
-    return (path.parent.name for path in folder.glob(f"*/{_SETTINGS}")) if folder.is_dir() else ()
+    found = folder.glob(f"*/{_SETTINGS}") if folder.is_dir() else ()
+    return (path.parent.name for path in found if NAME.match(path.parent.name))

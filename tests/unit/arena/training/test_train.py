@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -251,6 +252,30 @@ def test_a_run_is_not_begun_twice_nor_changed(arena: CommandLine) -> None:
     assert 'there is a run "r" already' in arena("train", "weigher", "--name", "r", status=2).stderr
     assert "begun with --seed 7" in arena("train", "--resume", "r", "--seed", 3, status=2).stderr
     assert 'begun with steps="12"' in arena("train", "weigher", "steps=3", "--resume", "r", status=2).stderr
+
+
+@pytest.mark.parametrize("step", ["write_settings", "write_whole"])
+def test_of_a_run_that_is_killed_as_it_begins_nothing_is_left(
+    arena: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    arena("train", "weigher", "stop-at=2", "--recipe", "few", "--name", "first", status=3)
+    begun = ("train", "weigher", "--from", "first", "--recipe", "few", "--name", "r")
+
+    def die(*_: object) -> None:
+        raise SystemExit(9)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"arena.training.runs.{step}", die)
+        arena(*begun, status=9)
+    assert {path.name for path in runs.iterdir()} == {"first"}
+    # After SIGKILL the copy that was being made stays.
+    shutil.copytree(runs / "first", runs / ".new-1" / "r")
+    shutil.copytree(runs / "first", runs / ".new-2")
+    assert "no run" in arena("train", "--resume", "r", status=2).stderr
+    assert "(runs: first)" in arena("train", "--resume", "x", status=2).stderr
+    (runs / "r").mkdir()  # as earlier versions left it
+    assert "r:" in arena(*begun).stdout
+    assert (runs / "r" / "weights.npz").exists()
 
 
 @pytest.mark.parametrize(
