@@ -1,1 +1,1 @@
-"""Where matches run: this process or local worker processes, behind one `concurrent.futures.Executor`."""
+"""Plays batches of matches in this process, in local worker processes or on worker machines."""
