@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +43,7 @@ from arena_db.tallying import KEYS, recount
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from sqlalchemy import Connection, Index
+    from sqlalchemy import Connection, Index, Select
 
     from arena_db.access import Access
     from arena_db.cold.thawing import ColdTournament
@@ -149,14 +150,25 @@ def _rules(connection: Connection) -> Iterator[str]:
 
     SQLite's own check leaves the rules out on a read-only connection.
     """
+    for table, any_broken, counts in _rule_queries():
+        if connection.scalar(any_broken):
+            for rule, num_broken in counts.items():
+                if num := connection.scalar(num_broken):
+                    yield f"{num} rows of {table} break the rule {rule}"
+
+
+@cache
+def _rule_queries() -> list[tuple[str, Select[Any], dict[str, Select[Any]]]]:
+    """Return each table with rules, the query for a row that breaks one, and those that count, by rule."""
+    found: list[tuple[str, Select[Any], dict[str, Select[Any]]]] = []
     for table in metadata.sorted_tables:
-        rules = [rule for rule in table.constraints if isinstance(rule, CheckConstraint)]
-        broken = " OR ".join(f"NOT ({rule.sqltext})" for rule in rules)
-        if rules and connection.scalar(select(text("1")).select_from(table).where(text(broken)).limit(1)):
-            for rule in sorted(rules, key=lambda rule: str(rule.name)):
-                query = select(func.count()).select_from(table).where(text(f"NOT ({rule.sqltext})"))
-                if num := connection.scalar(query):
-                    yield f"{num} rows of {table.name} break the rule {rule.name}"
+        rules = {str(rule.name): rule for rule in table.constraints if isinstance(rule, CheckConstraint)}
+        broken = {name: text(f"NOT ({rules[name].sqltext})") for name in sorted(rules)}
+        if broken:
+            counts = {name: select(func.count()).select_from(table).where(broken[name]) for name in broken}
+            any_broken = select(text("1")).select_from(table).where(or_(*broken.values())).limit(1)
+            found.append((table.name, any_broken, counts))
+    return found
 
 
 def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iterator[str]:

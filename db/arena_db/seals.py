@@ -14,6 +14,7 @@ import json
 import struct
 from bisect import bisect
 from contextlib import contextmanager
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +31,7 @@ from arena_db.plan_tables import batches, planned
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from sqlalchemy import Column, ColumnElement, Connection
+    from sqlalchemy import Column, ColumnElement, Connection, Executable
 
 FIELDS: Final = (
     *("uid", "name", "type", "game", "num_actions", "seed", "config", "event", "site", "created_at"),
@@ -377,7 +378,13 @@ def _name(connection: Connection, tournament: int) -> str:
 
 def _keep(connection: Connection, tournament: int, part: str, number: int, content_hash: bytes) -> None:
     values = {"tournament_id": tournament, "part": part, "number": number, "content_hash": content_hash}
-    statement = upsert(seals, connection.dialect.name).values(values)
+    connection.execute(_keeping(connection.dialect.name), values)
+
+
+@cache
+def _keeping(dialect: str) -> Executable:
+    """Return the statement that stores a seal; building it takes longer than executing it."""
+    statement = upsert(seals, dialect)
     changed = {"content_hash": statement.excluded["content_hash"]}
     keys = [column.name for column in seals.primary_key]
-    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed))
+    return statement.on_conflict_do_update(index_elements=keys, set_=changed)

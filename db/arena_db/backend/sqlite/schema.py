@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import NullPool, create_engine
@@ -150,7 +150,9 @@ def _shapes(rows: Iterable[Any]) -> dict[tuple[str, str], _Shape]:
     return shapes
 
 
+@lru_cache(maxsize=128)
 def _shape(table: str, sql: str, kind: str) -> _Shape:
+    """Return the shape of an object; those of a sound store and of a new one have the same texts."""
     tokens = [token for token in _TOKEN.findall(sql) if not token.isspace()]
     tokens = [_PLAIN_NAME.sub(r"\1", token) for token in tokens]
     if kind != "table" or "(" not in tokens:
