@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 BATCHES = (1, 8, 64, 256)
-LEAST = 0.2
-"""Minimum CPU seconds of one measurement."""
 SIMULATIONS = 100
-LANES = 128
 
 
 def main() -> None:
@@ -58,6 +55,8 @@ def main() -> None:
         default=1,
         help="moves of each match in a measurement of self-play",
     )
+    parser.add_argument("--lanes", type=int, default=128, help="matches of self-play in parallel")
+    parser.add_argument("--least", type=float, default=0.2, help="minimum CPU seconds of one measurement")
     chosen = parser.parse_args()
     # With two threads beside a busy neighbour it is hundreds of times slower.
     torch.set_num_threads(1)
@@ -73,14 +72,14 @@ def main() -> None:
     sides: dict[str, Callable[[], int]] = {}
     for batch in BATCHES:
         sides |= {f"{name}_{batch}": evaluator(net, game, batch) for name, net in nets.items()}
-    sides["selfplay"] = player(onnx, game, "puct", LANES, chosen.moves)
-    sides["selfplay_gumbel"] = player(onnx, game, "gumbel", LANES, chosen.moves)
+    sides["selfplay"] = player(onnx, game, "puct", chosen.lanes, chosen.moves)
+    sides["selfplay_gumbel"] = player(onnx, game, "gumbel", chosen.lanes, chosen.moves)
     sides["selfplay_torch_alone"] = player(eager, game, "puct", 1, chosen.moves)
     alone = ["selfplay_torch_alone"]
     if chosen.alpha_zero_general:
         sides["alpha_zero_general"] = alpha_zero_general.player(chosen.alpha_zero_general, eager, SIMULATIONS)
         alone.append("alpha_zero_general")
-    turns = [{name: rate(side) for name, side in sides.items()} for _ in range(chosen.rounds)]
+    turns = [{name: rate(side, chosen.least) for name, side in sides.items()} for _ in range(chosen.rounds)]
     ratios = {str(batch): (f"onnx_{batch}", f"torch_{batch}") for batch in BATCHES}
     ratios |= {f"int8_{batch}": (f"int8_{batch}", f"torch_{batch}") for batch in BATCHES}
     for ours in ("selfplay", "selfplay_gumbel"):
@@ -150,11 +149,11 @@ def difference(one: Net, other: Net, game: Game) -> float:
     return float(max(np.abs(a - b).max() for a, b in zip(one(planes), other(planes), strict=True)))
 
 
-def rate(side: Callable[[], int]) -> float:
-    """Return the work that `side` does per second of CPU."""
+def rate(side: Callable[[], int], least_s: float) -> float:
+    """Return the work that `side` does per second of CPU, measured over at least `least_s` of them."""
     side()
     begin, done = time.process_time(), 0
-    while time.process_time() - begin < LEAST:
+    while time.process_time() - begin < least_s:
         done += side()
     return done / (time.process_time() - begin)
 

@@ -59,14 +59,15 @@ def main() -> None:
     parser.add_argument(
         "--duel", type=int, default=4000, help="matches of each duel whose elapsed time is measured"
     )
+    parser.add_argument("--bots", nargs="+", default=CHEAPEST, choices=CHEAPEST, metavar="BOT")
     chosen = parser.parse_args()
     tiers = [tier for tier in sorted(tiers_to_try()) if tier > Tier.T0 and grade(tier).is_granted]
     with tempfile.TemporaryDirectory() as folder:
         install(Path(folder))
-        duels = {bot: duel(bot, chosen.game, chosen.duel, Path(folder)) for bot in CHEAPEST}
+        duels = {bot: duel(bot, chosen.game, chosen.duel, Path(folder)) for bot in chosen.bots}
         first_s = first_stored_s(chosen.game, Path(folder))
     settle()
-    costs = {bot: move_costs(bot, load_game(chosen.game), tiers, chosen) for bot in CHEAPEST}
+    costs = {bot: move_costs(bot, load_game(chosen.game), tiers, chosen) for bot in chosen.bots}
     figures = {
         "benchmark": "referee_cost",
         "game": chosen.game,

@@ -75,7 +75,7 @@ COMMANDS = (
     Command(
         "solver_speed.py",
         ("--positions", "100", "--runs", "3"),
-        ("--positions", "6", "--runs", "1"),
+        ("--positions", "3", "--runs", "1"),
         _with("bitbully", "--oracle-python"),
     ),
     Command(
@@ -87,13 +87,13 @@ COMMANDS = (
     Command(
         "referee_cost.py",
         ("--rounds", "30", "--duel", "200"),
-        ("--rounds", "1", "--matches", "1", "--duel", "6"),
+        ("--rounds", "1", "--matches", "1", "--duel", "6", "--bots", "quick"),
         _nothing,
     ),
     Command(
         "net_speed.py",
         ("--rounds", "5"),
-        ("--rounds", "1", "--net", "1x8"),
+        ("--rounds", "1", "--net", "1x8", "--lanes", "4", "--least", "0.02"),
         _with(CLONED, "--alpha-zero-general"),
     ),
     Command("classifier_speed.py", ("--rounds", "5"), ("--rounds", "1"), _nothing),
