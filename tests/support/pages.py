@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import os
 import re
-import sys
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from children import arena_environment, run_child
 from source_tree import ROOT
@@ -38,11 +38,8 @@ _NO_NETWORK = {
     "PIP_NO_BUILD_ISOLATION": "0",
     "PIP_NO_INDEX": "1",
 }
-_STATE = """
-import json, os, sys
-with open(sys.argv[1], "w") as file:
-    json.dump([os.getcwd(), dict(os.environ)], file)
-"""
+_STATE = "{ pwd -P; /usr/bin/env -0; } >"
+"""Writes the current folder and the variables, by programs that read none of the reader's files."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +97,27 @@ def commands(body: str) -> list[tuple[str, str]]:
     return found
 
 
+class Opening(NamedTuple):
+    """What the first command of a page wrote."""
+
+    folder: Path
+    """A copy of all that the page's reader then had."""
+    done: subprocess.CompletedProcess[str]
+
+
 class Reader:
     """Follows a page word for word in one shell: variables and the current folder persist."""
+
+    _openings: ClassVar[dict[tuple[Path, str], Opening]] = {}
+    """The tournaments with which pages begin, by interpreter and command: each is played for one page."""
 
     def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
         """Start in `folder`, with `python` and its neighbours first on PATH."""
         self.folder = folder
         self._python = python
         self._env = dict(env)
+        self._has_run = False
+        """Whether anything was run: later commands may depend on variables and files of those before."""
 
     def follow(self, block: Block) -> str:
         """Write the file that a block shows, run its Python or its commands, and compare exact output.
@@ -120,6 +130,7 @@ class Reader:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(block.body, encoding="utf-8")
         if block.language == "python":
+            self._has_run = True
             words = [self._python, "-W", "error", "-c", block.body]
             run_child(words, cwd=self.folder, env=self._env, deadline=_DEADLINE)
         said = ""
@@ -131,13 +142,28 @@ class Reader:
         return said
 
     def _run(self, command: str) -> subprocess.CompletedProcess[str]:
-        state = Path(self._env["ARENA_HOME"]).with_name("shell-state.json")
-        # Run by the interpreter of the tests, in isolated mode, so that it imports none of the reader's
-        # files.
-        script = f"{command}\n'{sys.executable}' -I -c \"$0\" '{state}'"
-        done = run_child(["sh", "-ec", script, _STATE], cwd=self.folder, env=self._env, deadline=_DEADLINE)
-        folder, env = cast("tuple[str, dict[str, str]]", json.loads(state.read_text(encoding="utf-8")))
-        self.folder, self._env = Path(folder), env
+        is_opening = not self._has_run and not any(self.folder.iterdir())
+        self._has_run = True
+        if not is_opening or not command.startswith("arena tournament "):
+            return self._run_anew(command)
+        home = Path(self._env["ARENA_HOME"])
+        opening = self._openings.get((self._python, command))
+        if opening is not None:
+            shutil.copytree(opening.folder, home.parent, dirs_exist_ok=True)
+            return opening.done
+        done = self._run_anew(command)
+        kept = home.parent.with_name(f"{home.parent.name}-opening")
+        shutil.copytree(home.parent, kept)
+        self._openings[self._python, command] = Opening(kept, done)
+        return done
+
+    def _run_anew(self, command: str) -> subprocess.CompletedProcess[str]:
+        state = Path(self._env["ARENA_HOME"]).with_name("shell-state")
+        script = f"{command}\n{_STATE} '{state}'"
+        done = run_child(["sh", "-ec", script], cwd=self.folder, env=self._env, deadline=_DEADLINE)
+        folder, _, variables = os.fsdecode(state.read_bytes()).partition("\n")
+        self.folder = Path(folder)
+        self._env = dict(line.split("=", 1) for line in variables.split("\0") if line)
         return done
 
 
