@@ -70,7 +70,7 @@ def test_a_malicious_wheel_runs_in_its_own_processes_alone(tmp_path: Path) -> No
     start, bot = tmp_path / "start-canary", tmp_path / "bot-canary"
     arena(tmp_path, "bots", "install", malicious_wheel(tmp_path / "dist", start, bot))
     arena(tmp_path, "bots", "info", "evil")
-    arena(tmp_path, "tournament", "random", "minimax:depth=1", *PLAY)
+    arena(tmp_path, "match", "random", "random", *PLAY)
     arena(tmp_path, "tournament", "evil", "random", *PLAY, "--dry-run", "--require-tier", "T1")
     arena(tmp_path, "tournament", "evil", "random", *PLAY, "--isolation", "none", status=2)
     arena(tmp_path, "tournament", "random", "minimax:depth=1", "--game", "chess", status=2)

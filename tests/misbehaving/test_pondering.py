@@ -35,8 +35,8 @@ GRANTED = sorted(tier for tier in tiers_to_try() if tier is not Tier.T0 and grad
 HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("tic-tac-toe")
 CONTROL = TimeControl(mode="move", move_ms=600_000)
-USED_S = 0.5
-"""Seconds of CPU that a bot gets for nothing: far more than is tolerated."""
+USED_S = 0.3
+"""Seconds of CPU that a bot gets for nothing: three times what is tolerated."""
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from arena.schedules.sprt_schedule import SprtSchedule, SprtTest
 from arena_db.match_keeping import StoredMatches
 from arena_db.plan_keeping import StoredPlans
 from arena_db.store import Store
-from arena_plugins import load_game
+from arena_plugins import Limit, load_bot, load_game
 from stores import seal_anew
 from tournaments import TRIO, Sitting, config
 
@@ -190,6 +190,10 @@ def is_ladder_whole(path: Path) -> bool:
 def main(path: Path, kind: str, num_workers: int, killed_after: int, *, are_workers: bool = False) -> int:
     """Play an event through as many kills as it takes; return how many there were."""
     begin(path, kind)
+    if not are_workers:
+        # Once for all runs, each of which would import the compiler and load the kernels of the bot anew.
+        game = load_game(GAME)
+        load_bot(BOTS[0], game, seed=1).play(game.initial_state(), Limit())
     num_kills = 0
     while True:
         child = os.fork()
@@ -201,8 +205,8 @@ def main(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
             assert os.waitstatus_to_exitcode(status) == 0
             return num_kills
         num_kills += 1
-        # Each run is killed later than the one before; otherwise a run that only reads would never end.
-        killed_after += 1
+        # Every second run is killed later; otherwise a run that only reads would never end.
+        killed_after += num_kills % 2 == 0
 
 
 if __name__ == "__main__":

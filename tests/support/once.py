@@ -22,3 +22,8 @@ def make_once(folder: Path, make: Callable[[], None]) -> None:
             folder.mkdir()
             make()
             done.touch()
+
+
+def copy_of(folder: Path, target: Path) -> Path:
+    """Copy a folder that was made once into `target`, for tests that open its stores; return `target`."""
+    return shutil.copytree(folder, target, dirs_exist_ok=True)

@@ -74,7 +74,7 @@ def test_pages_and_tallies(store: Store, monkeypatch: pytest.MonkeyPatch, walks:
         expected = every.select(where)
         assert store.matches.newest(where, limit=1000) == expected, where
         pages: list[StoredMatch] = []
-        while page := store.matches.newest(where, before=pages[-1].id if pages else None, limit=7):
+        while page := store.matches.newest(where, before=pages[-1].id if pages else None, limit=15):
             pages += page
         assert pages == expected, where
         assert counts(store, where) == count(expected), where

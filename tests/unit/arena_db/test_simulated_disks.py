@@ -13,7 +13,8 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 def figures(folder: Path, script: str, *options: str) -> dict[str, Any]:
-    done = run_child([sys.executable, BENCHMARKS / script, *options], cwd=folder)
+    # It shows a hang, and must not show how busy the machine is.
+    done = run_child([sys.executable, BENCHMARKS / script, *options], cwd=folder, deadline=600)
     assert done.stderr == ""
     return cast("dict[str, Any]", json.loads(done.stdout))
 
@@ -82,7 +83,7 @@ def test_locks_and_writers(tmp_path: Path) -> None:
 
 def test_damaged_stores(tmp_path: Path) -> None:
     """No wrong figure of a store that is in order, no traceback, no hang."""
-    found = figures(tmp_path, "damaged_stores.py", "--random", "6", "--aimed", "11", "--seed", "7")
+    found = figures(tmp_path, "damaged_stores.py", "--random", "3", "--aimed", "11", "--seed", "7")
     assert found["violations"] == 0
-    assert found["trials"] == 17
+    assert found["trials"] == 14
     assert found["named"] >= 8, "the damage does harm"

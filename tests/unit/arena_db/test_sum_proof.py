@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 OUTCOMES = ("first", "second", "draw", "first")
 
 
-@pytest.fixture
-def filled(place: str) -> str:
+@pytest.fixture(scope="module")
+def filled(module_place: str) -> str:
     """Return a store with pairs, lone matches, several courses of play of one opening, and a void match."""
-    with Store.open(place, fast=True) as store:
+    with Store.open(module_place, fast=True) as store:
         for name in ("5/move hosted", "5/move hosted", "blitz"):
             cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
             store.matches.save(
@@ -41,7 +41,7 @@ def filled(place: str) -> str:
         store.matches.save([twins.match(number, match_hash=digest(str(number))) for number in range(1, 8)])
         store.sums.sum_up()
         store.changes.void([8], reason="an engine helped", who="anna@lab")
-    return place
+    return module_place
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ def test_what_cannot_be_finished_claims_nothing(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_it_and_its_processes(tmp_path: Path) -> None:
-    command = [sys.executable, SCRIPT, "minimax:depth=1", "--game", "connect-four", "--processes", "2"]
+    command = [sys.executable, SCRIPT, "random", "--game", "connect-four", "--processes", "2"]
     with subprocess.Popen(  # noqa: S603 - our own command
         command,
         cwd=tmp_path,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command_line import FAST, CommandLine
+from once import make_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,13 +22,17 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
 
 
 @pytest.fixture(scope="session")
-def played_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play the round robin `spring` (12 matches) and the match `duel` (4 matches) once for all tests."""
-    arena = CommandLine(tmp_path_factory.mktemp("played"))
-    bots = ("random", "minimax:depth=1", "minimax:depth=2")
-    arena("tournament", *bots, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
-    arena("match", *bots[:2], *FAST, "--rounds", 2, "--srand", 2, "--name", "duel", "--st", 2, "--quiet")
-    return arena.db
+def played_store(run_folder: Path) -> Path:
+    """Play the round robin `spring` (12 matches) and the match `duel` (4) once for all tests of a run."""
+
+    def make() -> None:
+        arena = CommandLine(run_folder / "played")
+        bots = ("random", "minimax:depth=1", "minimax:depth=2")
+        arena("tournament", *bots, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
+        arena("match", *bots[:2], *FAST, "--rounds", 2, "--srand", 2, "--name", "duel", "--st", 2, "--quiet")
+
+    make_once(run_folder / "played", make)
+    return run_folder / "played" / "arena.db"
 
 
 @pytest.fixture

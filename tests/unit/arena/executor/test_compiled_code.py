@@ -90,12 +90,12 @@ def test_code_that_differs_shares_nothing(competitor: Competitor) -> None:
 SLOW = """
 import os, pathlib, time
 def busy():
-    end = time.thread_time() + 3
+    end = time.thread_time() + 2
     kept = list(pathlib.Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc"))
     while not kept and time.thread_time() < end:
         pass
 """
-"""Computes for 3 s, as a compiler does, where nothing was kept."""
+"""Computes for 2 s, as a compiler does, where nothing was kept."""
 
 
 def written(**changes: str) -> Competitor:
@@ -110,7 +110,7 @@ def written(**changes: str) -> Competitor:
 @pytest.mark.usefixtures("competitor")
 def test_what_compiles_longer_than_a_move_may_take_passes_and_plays() -> None:
     slow = written(**{"class Bot": f"{SLOW}\nclass Bot", "double(21)": "busy(); double(21)"})
-    control = TimeControl.parse(None, 2.5, None)
+    control = TimeControl.parse(None, 1.5, None)
     assert preflight(Candidate(slow, "tic-tac-toe", control, Tier.T1, 60.0)) is None
     assert said(slow, Tier.T1) == "1 hits, 0 misses"
 
@@ -120,7 +120,7 @@ def test_what_compiles_longer_than_a_move_may_take_passes_and_plays() -> None:
 def test_a_bot_that_waits_or_computes_on_is_refused_with_the_option_that_helps(
     line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.executor.preflight._PATIENCE_S", 3.0)
+    monkeypatch.setattr("arena.executor.preflight._PATIENCE_S", 1.5)
     late = written(**{"double(21)": line})
     fault = preflight(Candidate(late, "tic-tac-toe", TimeControl.parse(None, 0.5, None), Tier.T1, 60.0))
     assert fault is not None

@@ -10,6 +10,7 @@ from arena.coordinator.config import TournamentConfig
 from arena_db.store import Store
 from command_line import CommandLine
 from live_samples import EVIL
+from once import copy_of, make_once
 from stores import add_cup
 from tournaments import Sitting, config
 
@@ -18,9 +19,14 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def league(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+def league(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     """Return commands on a store: a round robin with a judged and a void match, a knockout, evil names."""
-    arena = CommandLine(tmp_path_factory.mktemp("league"))
+    made = run_folder / "league"
+    make_once(made, lambda: _make_league(CommandLine(made)))
+    return CommandLine(copy_of(made, tmp_path_factory.mktemp("league")))
+
+
+def _make_league(arena: CommandLine) -> None:
     trio = ("random", "minimax:depth=1", "mcts:playouts=20")
     for settings in (
         config(*trio, rounds=2, name="spring"),
@@ -44,7 +50,6 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
         store.matches.save([evil.match(4, rated=False, outcome="second", termination="crash")])
     arena("void", "spring/2", "--reason", "a test")
     arena("show", "spring/1", "--grade")
-    return arena
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from textual.css.stylesheet import Stylesheet
 
 import quiescence
 from command_line import FAST, CommandLine
+from once import copy_of, make_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,12 +54,16 @@ def style_sheets_parsed_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def shown_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play `spring` (24 matches of tic-tac-toe) and the match `duel` (2) once for all tests."""
-    arena = CommandLine(tmp_path_factory.mktemp("shown"))
-    arena("tournament", *BOTS, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
-    arena("match", *BOTS[:2], *FAST, "--rounds", 1, "--srand", 2, "--name", "duel", "--quiet")
-    return arena.db
+def shown_store(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Play `spring` (24 matches of tic-tac-toe) and the match `duel` (2) once for all tests of a run."""
+
+    def make() -> None:
+        arena = CommandLine(run_folder / "shown")
+        arena("tournament", *BOTS, *FAST, "--rounds", 2, "--srand", 1, "--name", "spring", "--quiet")
+        arena("match", *BOTS[:2], *FAST, "--rounds", 1, "--srand", 2, "--name", "duel", "--quiet")
+
+    make_once(run_folder / "shown", make)
+    return copy_of(run_folder / "shown", tmp_path_factory.mktemp("shown")) / "arena.db"
 
 
 @pytest.fixture(autouse=True)

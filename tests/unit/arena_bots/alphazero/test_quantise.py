@@ -28,12 +28,17 @@ NETS = [
 def test_it_says_nearly_the_same(name: str, spec: str) -> None:
     game, model = make(spec), (WEIGHTS / f"{name}.onnx").read_bytes()
     small = integers.quantised(model)
-    assert small == integers.quantised(model), "the seed decides all"
     whole, exact = OnnxNet(small, game), OnnxNet(model, game)
     boards = np.random.default_rng(1).integers(0, 2, (200, whole.planes, *game.shape)).astype(np.float32)
     for told, wanted in zip(whole(boards), exact(boards), strict=True):
         assert np.abs(told - wanted).mean() < 0.2 * wanted.std()
         assert (told != wanted).any()
+
+
+def test_the_seed_decides_all() -> None:
+    """Shown by the smallest net: the others take seconds of CPU."""
+    model = (WEIGHTS / "tic-tac-toe-best.onnx").read_bytes()
+    assert integers.quantised(model) == integers.quantised(model)
 
 
 def test_the_file_is_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
