@@ -63,6 +63,8 @@ class Bitboard:
         self.rows, self.cols, self.k = rows, cols, k
         places = [(row, col) for row in range(rows) for col in range(cols)]
         if gravity:
+            # The guard bit: without it, three stones at the top of a column and one at the bottom of the next
+            # would make a vertical line.
             self.stride = rows + 1
             self.bits = tuple(col * self.stride + (rows - 1 - row) for row, col in places)
             self.lows = tuple(1 << self.stride * c for c in range(cols))
@@ -76,6 +78,7 @@ class Bitboard:
         self.exact = exact
         self._num_bits = num_bits = max(self.bits) + 1
         self._digits = f"0{num_bits}b"
+        # `format` writes the highest bit first, so bit b is digit `num_bits - 1 - b`.
         self._pick = itemgetter(*(num_bits - 1 - bit for bit in self.bits))
         steps = (1, self.stride - 1, self.stride, self.stride + 1)
         self._tests = tuple((step, tuple(step * grown for grown in _growth(k))) for step in steps)
@@ -88,6 +91,7 @@ class Bitboard:
         """Return the cells of all winning lines, ascending; row 0 is on top."""
         won = 0
         for step, run in self._starts(stones):
+            # Rows longer than k have several first stones, and their lines overlap to the whole row.
             for place in range(self.k):
                 won |= run << place * step
         return tuple(cell for cell, bit in enumerate(self.bits) if won >> bit & 1)
@@ -119,6 +123,8 @@ class Bitboard:
 def _growth(k: int) -> list[int]:
     """Return the shifts that grow single stones to rows of k by doubling; [1, 2, 1] for 5."""
     shifts: list[int] = []
+    # A run of n, shifted by s <= n and intersected with itself, contains the starts of runs of n + s. The
+    # last shift is shorter, so that the length is exactly k.
     length = 1
     while length < k:
         shifts.append(min(length, k - length))

@@ -222,6 +222,7 @@ class KInARow(Game):
         self.shape = (board.rows, board.cols)
         self.num_actions = len(board.lows)
         self.max_length = board.rows * board.cols
+        # The first player's k-th stone, after k - 1 of each side.
         self.min_length = 2 * board.k - 1
         self._start = KInARowState.start(self)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _STONES = "xo"
+# Texts come from outside. Numbers of at most 4 and 9 digits keep a short text from making a huge list or int.
 _RUN = re.compile(r"[xo]|[1-9][0-9]*")
 _ROW = re.compile(r"(?:[xo]|[1-9][0-9]{0,3}(?![0-9]))+")
 _PLY = re.compile(r"0|[1-9][0-9]{0,8}")

@@ -79,6 +79,7 @@ def leading(game: Game, state: State, other: State) -> tuple[int, ...]:
 
 def canonical_actions(game: Game, actions: Sequence[int]) -> tuple[int, ...]:
     """Return the smallest of the images of an action sequence under the game's symmetries."""
+    # Not `canonical` of each position: one symmetry must map the whole match.
     return min(tuple(symmetry.actions[action] for action in actions) for symmetry in game.symmetries)
 
 
@@ -88,6 +89,7 @@ def match_hash(game: Game, actions: Sequence[int]) -> str:
     It is the SHA-256 of the game's spec with every parameter, keys sorted, followed by the canonical actions
     in decimal, all separated by single blanks: `gomoku:exact=off,k=4,size=6 0 7 1`.
     """
+    # Defaults too: otherwise a changed default would give stored matches of another game the same hash.
     spec = Spec(game.name, {key: str(value) for key, value in game.params.items()})
     text = " ".join([str(spec), *map(str, canonical_actions(game, actions))])
     return hashlib.sha256(text.encode()).hexdigest()
@@ -99,6 +101,10 @@ def _image(cells: tuple[int, ...], permutation: tuple[int, ...]) -> tuple[int, .
     return tuple(map(cells.__getitem__, _inverse(permutation)))
 
 
-@lru_cache(maxsize=256)
+_INVERSES = 256
+"""Permutations whose inverses are kept; a square board has eight, so those of 32 games."""
+
+
+@lru_cache(maxsize=_INVERSES)
 def _inverse(permutation: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(permutation)), key=permutation.__getitem__))

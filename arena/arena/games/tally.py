@@ -52,11 +52,13 @@ class LineTally:
         # With gravity each action is a column, otherwise a cell; both are `cell % number of actions`.
         self.actions = {bit: cell % len(self.columns) for cell, bit in enumerate(bits)}
         gains = list(bits)
+        # 2^top is the smallest power of two that is at least k, so a counter needs top + 1 bits.
         top = (board.k - 1).bit_length()
         shift = max(bits).bit_length()
         self.cells = sum(bits)
         self.free = sum(board.lows)
         self.empty = self.full = 0
+        # A line has a counter of its own, and a cell is on it once, so a gain adds at most 1 to any counter.
         for line in _lines(board.rows, board.cols, board.k):
             self.empty |= ((1 << top) - board.k) << shift
             self.full |= 1 << (shift + top)
@@ -76,6 +78,8 @@ class LineTally:
 
     def is_won(self, tally: int) -> bool:
         """Return whether a filled line wins; with `exact` it does not if it is part of a longer row."""
+        # The counters know lines of k cells only; an overline fills several of them, so the board must be
+        # looked at.
         return not self._board.exact or self._board.has_line(tally & self.cells)
 
 

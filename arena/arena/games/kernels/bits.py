@@ -42,6 +42,7 @@ _NTH_IN_BYTE = _nth_in_byte()
 
 def _emit_trailing_zeros(_typing: Any, _word: Any) -> Any:  # noqa: ANN401 # numba calls it with its own objects
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        # The last argument says that 0 is a valid input; for it LLVM defines the result as 64.
         return builder.cttz(arguments[0], context.get_constant(types.boolean, 0))
 
     return types.int64(types.uint64), generate
@@ -58,6 +59,8 @@ def _emit_can_deposit(_typing: Any) -> Any:  # noqa: ANN401 # numba calls it wit
     """Return whether the target processor executes PDEP (deposit bits, x86 BMI2) quickly."""
 
     def generate(context: Any, _builder: Any, _signature: Any, _arguments: Any) -> Any:  # noqa: ANN401
+        # The answer is a constant of the compiled code, so LLVM drops the branch that is not taken. The cache
+        # separates processors, so a constant of one never runs on another.
         triple, name, features = context.codegen().magic_tuple()
         has_it = triple.startswith("x86_64") and "+bmi2" in features.split(",")
         return context.get_constant(types.boolean, has_it and name not in _SLOW_DEPOSIT)
@@ -69,6 +72,7 @@ def _emit_deposit(_typing: Any, _source: Any, _mask: Any) -> Any:  # noqa: ANN40
     """Scatter the low bits of `source` to the set bits of `mask` (PDEP); 0 without the instruction."""
 
     def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+        # numba compiles both branches of `nth_bit`, and LLVM cannot emit PDEP for a processor without it.
         if "+bmi2" not in context.codegen().magic_tuple()[2].split(","):
             return context.get_constant(types.uint64, 0)
         word = ir.IntType(64)
@@ -113,12 +117,16 @@ def portable_nth_bit(word: np.uint64, number: Int) -> np.uint64:
 
     Source: Vigna, Broadword implementation of rank/select queries (2008), section 3.
     """
+    # Each field holds a number at most as large as its width, so nothing carries into the next one or borrows
+    # from it.
     sums = word - ((word >> _ONE) & _PAIRS)
     sums = (sums & _NIBBLES) + ((sums >> np.uint64(2)) & _NIBBLES)
     # Byte i of `sums` is the number of set bits in the bytes 0 to i.
     sums = ((sums + (sums >> np.uint64(4))) & _BYTES) * _LOWS
     wanted = np.uint64(number)
     # Compare all bytes at once: the number of bytes whose sum is at most `wanted` is the byte with the bit.
+    # A byte of `sums` is at most 64 and `wanted` at most 63, so the subtraction never borrows from the next
+    # byte. A `number` that is too large would shift by 64, which LLVM leaves undefined.
     place = np.uint64(num_bits(((wanted * _LOWS | _HIGHS) - sums) & _HIGHS)) * _BYTE
     rest = wanted - ((sums << _BYTE) >> place & _LOW_BYTE)
     return _NTH_IN_BYTE[np.int64(rest << _BYTE | (word >> place & _LOW_BYTE))] << place

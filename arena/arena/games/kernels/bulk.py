@@ -52,6 +52,7 @@ def random_matches(game: Game, n: int, seed: int) -> Matches:
     actions: NDArray[np.uint8 | np.uint16] = np.zeros((n, game.max_length), kind)
     matches = Matches(actions, np.zeros(n, np.uint16), np.zeros(n, np.int8))
     if layout := layout_of(game):
+        # Kernels cannot allocate, so all arrays are made here.
         _fill(layout, np.zeros(game.num_actions, np.uint64), seeded(seed), *matches)
     elif cells := cell_layout_of(game):
         _fill_cells(cells, new_board(cells), np.zeros(game.num_actions, np.uint16), seeded(seed), *matches)
@@ -94,15 +95,21 @@ def _fill(
             # Before that ply no line is possible, and testing for one is most of the work of a ply.
             if ply >= layout.min_length and has_line(own, layout):
                 break
+            # The column is full. Without gravity every cell is such a column, so a placed cell always leaves
+            # `free`.
             if bit & layout.closing:
                 count -= 1
                 if not count:
                     outcome = 0
                     break
+                # The last cell fills the gap: the order does not matter, because all cells are equally
+                # likely.
                 free[index] = free[count]
             else:
                 free[index] = bit << _ONE
             own, opp, outcome = opp, own, -outcome
+        # After a full board `outcome` is 0; after a line the sides were not exchanged, so its sign is the
+        # winner's.
         lengths[match] = ply
         outcomes[match] = outcome
     chance[0] = state
@@ -123,6 +130,7 @@ def _fill_cells(
         for cell in layout.cells:
             board[cell] = EMPTY
         ply, stone, outcome = 0, MOVER, 0
+        # The walls were written once by `new_board` and no stone lands there, so only the cells are cleared.
         count = list_places(board, free, layout)
         while count:
             state, index = draw(state, count)

@@ -22,6 +22,7 @@ def run_length(board: NDArray[np.uint8], place: Int, step: Int, stone: Int) -> I
     """Return the number of consecutive stones of kind `stone` after `place`, in steps of `step`."""
     length = 0
     place += step
+    # No bounds check: a wall is no stone, so every run ends at it at the latest.
     while board[place] == stone:
         length += 1
         place += step
@@ -130,6 +131,7 @@ def uniform_cell_playout(
             result = 1 if stone == mover else -1
             break
         count = renew(board, free, count, index, layout)
+        # Exchanges MOVER and OTHER.
         stone = MOVER + OTHER - stone
     chance[0] = state
     return result

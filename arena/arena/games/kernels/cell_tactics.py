@@ -53,9 +53,11 @@ def note_threats(
     for step in (1, layout.stride - 1, layout.stride, layout.stride + 1):
         ahead = run_length(board, place, step, stone)
         behind = run_length(board, place, -step, stone)
+        # The match is over, so threats in the other directions no longer matter.
         if is_line(1 + ahead + behind, layout):
             return True
         gap = place + (ahead + 1) * step
+        # Filling the gap joins the run with whatever lies behind it.
         if board[gap] == EMPTY and is_line(2 + ahead + behind + run_length(board, gap, step, stone), layout):
             _add(threats, stone, gap)
         gap = place - (behind + 1) * step
@@ -67,6 +69,7 @@ def note_threats(
 @kernel
 def _add(threats: NDArray[np.uint16], stone: Int, place: Int) -> None:
     if not _has(threats, stone, place):
+        # No cell is listed twice, so a list is never longer than the board and cannot run over its row.
         count = np.int64(threats[stone, 0]) + 1
         threats[stone, 0] = count
         threats[stone, count] = place
@@ -167,6 +170,7 @@ def tactical_cell_playout(
     stone, result = mover, 0
     while True:
         other = MOVER + OTHER - stone
+        # First its own win: a player that wins at once need not parry anything.
         if urgent(board, stone, threats, layout)[0]:
             result = 1 if stone == mover else -1
             break
@@ -180,6 +184,8 @@ def tactical_cell_playout(
         if place == _LOST:
             result = 1 if other == mover else -1
             break
+        # `free` still lists the cell: `_choose` finds the next cell of the column, or none, when it draws the
+        # entry.
         board[place] = stone
         note_threats(board, place, stone, threats, layout)
         stone = other

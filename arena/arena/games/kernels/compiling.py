@@ -53,8 +53,11 @@ def inline_kernel(function: Function) -> Function:
 
 _OPTIONS = {
     "nopython": True,
+    # Other threads of a bot or a worker go on while a kernel searches.
     "nogil": True,
+    # Division by zero yields inf or nan, as in NumPy, without a branch that raises.
     "error_model": "numpy",
+    # Indices are not checked; the environment variable NUMBA_BOUNDSCHECK=1 turns the checks on for debugging.
     "boundscheck": None,
     "_nrt": False,
     # The entry point for C code, which is not used.
@@ -100,6 +103,8 @@ class _Kernel(CPUDispatcher):
 @contextmanager
 def _nothing_collected() -> Generator[None]:
     """Turn off garbage collection: compiling makes millions of objects, and collecting took a tenth of it."""
+    # The switch belongs to the process. Of two threads that compile at once, the one that found it on turns
+    # it on again, so it never stays off.
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -157,6 +162,8 @@ class _PartCompiler(Compiler):
 
 
 _KERNELS = Path(__file__).parent
+_DIGITS = 16
+"""Hex digits of a SHA-256 digest in the name of a folder: 64 bits, so no two sources share one by chance."""
 
 
 class _CacheLocator:
@@ -181,10 +188,10 @@ class _CacheLocator:
         and one outside of it use the same code.
         """
         if told := os.environ.get("NUMBA_CACHE_DIR"):
-            return str(Path(told, f"{self._folder.name}-{self.get_source_stamp()[:16]}"))
+            return str(Path(told, f"{self._folder.name}-{self.get_source_stamp()[:_DIGITS]}"))
         if os.access(self._folder, os.W_OK):
             return self.beside
-        name = f"{self._folder.name}-{sha256(bytes(self._folder)).hexdigest()[:16]}"
+        name = f"{self._folder.name}-{sha256(bytes(self._folder)).hexdigest()[:_DIGITS]}"
         return str(cache() / "kernels" / name)
 
     def ensure_cache_path(self) -> None:
@@ -204,6 +211,8 @@ class _CacheLocator:
 def _stamp(folder: Path) -> str:
     digest = sha256()
     for path in (*sorted(_KERNELS.glob("*.py")), *sorted(folder.glob("*.py"))):
+        # Python source contains no NUL, so names and contents cannot be shifted into each other. Sorted,
+        # because the order of a folder's files is not defined.
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -258,6 +267,7 @@ class _KernelCache(FunctionCache):
     @override
     def _load_overload(self, sig: object, target_context: Any) -> object:
         key = self._index_key(sig, target_context.codegen())
+        # The stamp is part of each file, so code of other sources is not found, wherever it lies.
         for file in (self._cache_file, self._beside):
             with suppress(Exception):
                 data = file.load(key)
@@ -268,6 +278,8 @@ class _KernelCache(FunctionCache):
     @override
     def save_overload(self, sig: object, data: object) -> None:
         with suppress(OSError):
+            # A damaged index, as after a power cut, would make numba raise at every save, so it is emptied
+            # first.
             if not self._cache_file.is_sound:
                 self.flush()
             super().save_overload(sig, data)

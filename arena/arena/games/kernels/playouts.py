@@ -41,6 +41,8 @@ def uniform_playout(
 
     `own` is to move. `free` is scratch space for `[num_actions]` cells.
     """
+    # Listed once and then maintained: a ply changes one entry, while listing costs a step for each legal
+    # action.
     count = list_landings(own | opp, free, layout)
     state = chance[0]
     sign = 1
@@ -95,6 +97,8 @@ def tactical_playout(own: np.uint64, opp: np.uint64, layout: Layout, chance: NDA
                 break
         state, index = draw(state, num_bits(cells))
         own |= nth_bit(cells, index)
+        # Only the mover's threats are computed again. A stone creates none for the other side, and `& cells`
+        # above ignores threats whose cell it took.
         own, opp, mine, theirs, sign = opp, own, theirs, completing(own, layout), -sign
     chance[0] = state
     return sign

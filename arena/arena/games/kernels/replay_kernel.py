@@ -89,6 +89,7 @@ def _replay_cells(
     for match in range(len(ends)):
         for cell in layout.cells:
             board[cell] = EMPTY
+        # Counted, because there is no mask of all cells to compare with.
         end, stone, num_free = OPEN, MOVER, len(layout.cells)
         for row in range(starts[match], starts[match + 1]):
             action = np.int64(actions[row])

@@ -60,6 +60,8 @@ class Meter:
             turn = min(self._turn, limit - done)
             if self._deadline < math.inf:
                 left = self._deadline - begin
+                # A kernel cannot look at the clock, so the deadline is turned into nodes, at the pace of the
+                # last turn.
                 turn = min(turn, max(left * self._pace * _SHARE, LEAST) if left > 0 else 0)
             self._memory[BUDGET] = self._memory[NODES] + max(int(turn), 0)
             # Also without any budget: the bounds of a position may be known without a search.

@@ -39,6 +39,7 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
         narrow: narrows the bounds of the position after an action; returns False if the budget is used up.
     """
     here, children, order, guess = question
+    # The bounds enclose the score at every moment, so an abort leaves valid, only wider, bounds.
     actions = list(order)
     while here[0] < here[1]:
         alpha = int(min(max(guess, here[0]), here[1] - 1))
@@ -47,6 +48,8 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
             return False
         if action < 0:
             # Every action is worth at most this, and so is the position.
+            # Lower bounds of the children are upper bounds of the actions, since a child's score is the
+            # opponent's.
             here[1] = guess = max(-int(children[other][0]) for other in actions)
         else:
             here[0] = guess = min(int(here[1]), -int(children[action][1]))
@@ -54,6 +57,7 @@ def find_best(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) -> 
             actions.remove(action)
             actions.insert(0, action)
     score = int(here[0])
+    # No action is worth more than the position, so no child is worth less than `-score`.
     for bounds in children.values():
         bounds[0] = max(bounds[0], -score)
     return _find_equal_to(score, actions, children, narrow)
@@ -66,6 +70,7 @@ def find_equal(question: BestQuestion, narrow: Callable[[int, Bounds], bool]) ->
         question: the position; its bounds are updated.
         narrow: as for `find_best`; not called again after it returned False.
     """
+    # Above the best score there is nothing, so "worth more than the score less 1" means as good as the best.
     below = int(question.here[0]) - 1
     for action in question.order:
         is_open = _is_above(question.children[action], below) is None
@@ -126,6 +131,7 @@ def _ask(
 ) -> bool:
     """Determine whether an action is worth more than `alpha`; return False if aborted."""
     bounds = children[action]
+    # Scores are whole numbers: `action > alpha` is the same as `child < -alpha`, a window of two values.
     window = np.array([-alpha - 1, -alpha], np.int64)
     if not narrow(action, window):
         return False

@@ -28,8 +28,10 @@ from arena.games.solver._memory import (
 )
 from arena.games.solver._ordering import merit
 from arena.games.solver._stones import (
+    COLUMN,
     NUM_ACTIONS,
     NUM_CELLS,
+    STRIDE,
     cannot_win,
     count,
     follow_up,
@@ -42,7 +44,7 @@ from arena.games.solver._stones import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_COLUMNS = tuple(63 << 7 * column for column in (3, 2, 4, 1, 5, 0, 6))
+_COLUMNS = tuple(COLUMN << STRIDE * column for column in (3, 2, 4, 1, 5, 0, 6))
 """Cells of each column, central columns first, since stones there take part in more fours."""
 _LAST_LOOK = 34
 """From this ply on, the table is not probed for the positions after each move: searching them is as fast."""
@@ -56,6 +58,11 @@ _MOST_BY_PAIRS = 3
 _MOST_BY_ZUGZWANG = 2
 """Largest result of `zugzwang`."""
 _NONE = -99
+"""Below every score: nothing is known."""
+_CENTRALITY_AT = 49
+"""Lowest bit of a column's centrality (3 bits) in an item of a move list, above the 49 bits of a stone."""
+_WORTH_AT = 52
+"""Lowest bit of the sort key. With `_LIFT` it has 11 bits, so an item fits 63 bits and is never negative."""
 _DECIDED = 0
 """Returned in place of a list length: one of the moves leaves the opponent no safe reply."""
 
@@ -72,6 +79,9 @@ def best(ply: int) -> int:
     return (NUM_CELLS + 1 - ply) >> 1
 
 
+# All windows are null windows: the score is above `alpha` exactly if that of the reply is not above
+# `-alpha - 1`. The opponent's threats stay, except on the cell just taken, so a reply gets them and need not
+# compute them. An aborted search stores nothing: a bound from only some of the moves would be wrong later.
 @kernel
 def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call each other in a circle
     memory: NDArray[np.int64], own: int, mask: int, ply: int, alpha: int, chances: int
@@ -142,6 +152,7 @@ def safe_moves(mask: int, dangers: int) -> int:
     moves = landings(mask)
     forced = moves & dangers
     if forced:
+        # `x & (x - 1)` clears the lowest bit: it is 0 if there was only one.
         moves = forced if forced & (forced - 1) == 0 else 0
     return moves & ~(dangers >> 1)
 
@@ -159,6 +170,7 @@ def _seen(own: int, mask: int, ply: int, alpha: int, chances: int, dangers: int)
     else:
         first, second, first_claims, second_claims, least = own, opp, chances, dangers, alpha
     found = _NONE
+    # Each rule runs only if the largest score that it can show would decide the comparison with `alpha`.
     if least >= -_MOST_BY_PAIRS:
         sure = follow_up(first, second, mask, second_claims)
         if sure >= max(0, -least):
@@ -188,6 +200,7 @@ def _refuted(memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: in
         stone = moves & -moves
         moves ^= stone
         entry = find(memory, key_of(opp, mask | stone, ply + 1), ply + 1)
+        # An upper bound of the opponent's score is a lower bound of this side's.
         if entry and -upper(entry) > alpha:
             return -upper(entry)
     return _NONE
@@ -218,7 +231,7 @@ def _rank(memory: NDArray[np.int64], own: int, mask: int, ply: int, moves: int, 
                 worth = promise(own, mask, stone, dangers)
             if ply < LAST_NOTED:
                 worth = min(max(worth + success(memory, ply, stone), 1 - _LIFT), _LIFT - 1)
-            item = _LIFT + worth << 52 | (NUM_ACTIONS - 1 - number) << 49 | stone
+            item = _LIFT + worth << _WORTH_AT | (NUM_ACTIONS - 1 - number) << _CENTRALITY_AT | stone
             at = place + length
             # Insertion sort: lists have at most seven items.
             while at > place and memory[at - 1] < item:
@@ -262,6 +275,7 @@ def narrow(
     bounds[1] = min(bounds[1], best(ply + 2))
     guess = 0
     while bounds[0] < bounds[1] and (exact or bounds[0] <= 0 <= bounds[1]):
+        # Each answer moves one bound past `alpha`, so the loop ends even if the guess is bad.
         alpha = min(max(guess, bounds[0]), bounds[1] - 1)
         found = search(memory, own, mask, ply, alpha, chances)
         if found == ABORTED:
@@ -288,7 +302,7 @@ def forced_action(own: int, mask: int) -> int:
     moves = safe_moves(mask, threats(own ^ mask, mask))
     if moves == 0 or moves & (moves - 1) or threats(own, mask) & landings(mask):
         return -1
-    return int(bit_number(np.uint64(moves))) // 7
+    return int(bit_number(np.uint64(moves))) // STRIDE
 
 
 @kernel
@@ -299,7 +313,7 @@ def rate_actions(memory: NDArray[np.int64], own: int, mask: int, merits: NDArray
     while moves:
         stone = moves & -moves
         moves ^= stone
-        merits[bit_number(np.uint64(stone)) // 7] = merit(memory, own, mask, count(mask), stone, dangers)
+        merits[bit_number(np.uint64(stone)) // STRIDE] = merit(memory, own, mask, count(mask), stone, dangers)
 
 
 @kernel
@@ -354,7 +368,7 @@ def narrow_actions(
             stone = landings(occupied) & _COLUMNS[number]
             if stone == 0:
                 continue
-            found = bounds[position, bit_number(np.uint64(stone)) // 7]
+            found = bounds[position, bit_number(np.uint64(stone)) // STRIDE]
             found[0], found[1] = worst(0), best(0)
             if threats(here, occupied) & stone:
                 found[0] = found[1] = best(ply)

@@ -12,6 +12,7 @@ import numpy as np
 
 from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.layout import WORD
 from arena.games.kernels.rules import completing, has_line, landings
 from arena.games.solver._counters import ABORTED, BUDGET, NODES
 
@@ -22,12 +23,18 @@ if TYPE_CHECKING:
 
 _BITS = 2
 """Index of the logarithm (base 2) of the table size."""
+_LIST = 64
+"""Items of a ply's move list: as many as a word has bits."""
 MOVES = 8
-"""Index of the move lists: 64 items per ply."""
-_TABLE = MOVES + 64 * 64
+"""Index of the move lists, one for each ply."""
+_TABLE = MOVES + WORD * _LIST
 """Index of the table. An entry has three words: the stones of both sides, and the bounds."""
-# Two bounds of 8 bits each, shifted by 64 to be positive, are packed into one word.
+# Two bounds of 8 bits each are packed into one word. A board in 63 bits has at most 60 cells, so a bound is
+# between -60 and 60; with the lift it is positive, and an entry is never 0.
 _SCALE = 256
+_LIFT = 64
+_BIT_NUMBERS = 6
+"""Width in bits of a bit number in an item of a move list; the sort key is above it."""
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 # Fibonacci hashing (Knuth, TAOCP vol. 3, section 6.4): 2^64 divided by the golden ratio. The second
@@ -53,6 +60,8 @@ def forget(memory: NDArray[np.int64]) -> None:
     memory[_TABLE:] = 0
 
 
+# All windows are null windows: the score is above `alpha` exactly if that of the reply is not above
+# `-alpha - 1`.
 @kernel
 def search(  # noqa: C901, PLR0911 # kernels do not call in a circle
     memory: NDArray[np.int64],
@@ -98,13 +107,13 @@ def search(  # noqa: C901, PLR0911 # kernels do not call in a circle
     slot = _slot(memory, first, second)
     entry = _find(memory, slot, first, second)
     if entry:
-        low, high = max(low, entry // _SCALE - 64), min(high, entry % _SCALE - 64)
+        low, high = max(low, entry // _SCALE - _LIFT), min(high, entry % _SCALE - _LIFT)
         if low > alpha or high <= alpha:
             return low if low > alpha else high
-    found = -ABORTED
-    place = MOVES + 64 * ply
+    found = -ABORTED  # below every score
+    place = MOVES + _LIST * ply
     for move in range(place, place + _rank(memory, layout, lines, own, opp, moves)):
-        stone = _ONE << np.uint64(memory[move] & 63)
+        stone = _ONE << np.uint64(memory[move] & ((1 << _BIT_NUMBERS) - 1))
         reply = search(memory, layout, maps, lines, opp, own | stone, -alpha - 1)
         if reply == ABORTED:
             return ABORTED
@@ -112,7 +121,7 @@ def search(  # noqa: C901, PLR0911 # kernels do not call in a circle
         if found > alpha:
             break
     low, high = (max(low, found), high) if found > alpha else (low, min(high, found))
-    _keep(memory, slot, first, second, (low + 64) * _SCALE + high + 64)
+    _keep(memory, slot, first, second, (low + _LIFT) * _SCALE + high + _LIFT)
     return found
 
 
@@ -142,14 +151,16 @@ def _image(stones: np.uint64, bits: NDArray[np.int64]) -> np.uint64:
     image = _ZERO
     while stones:
         image |= _ONE << np.uint64(bits[bit_number(stones)])
+        # Clears the lowest set bit.
         stones &= stones - _ONE
     return image
 
 
 @inline_kernel
 def _slot(memory: NDArray[np.int64], first: np.uint64, second: np.uint64) -> int:
+    # The highest bits of a product depend on all bits of the factor, so they select the slot.
     mixed = (first * _MIX ^ second) * _MIX_MORE
-    return _TABLE + 3 * int(np.int64(mixed >> np.uint64(64 - memory[_BITS])))
+    return _TABLE + 3 * int(np.int64(mixed >> np.uint64(WORD - memory[_BITS])))
 
 
 @inline_kernel
@@ -163,6 +174,8 @@ def _find(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uin
 
 @inline_kernel
 def _keep(memory: NDArray[np.int64], slot: int, first: np.uint64, second: np.uint64, entry: int) -> None:
+    # The newest result replaces any other. The whole position is stored, so a collision costs time, never a
+    # wrong score.
     memory[slot], memory[slot + 1], memory[slot + 2] = np.int64(first), np.int64(second), entry
 
 
@@ -179,14 +192,14 @@ def _rank(
 
     An item has the bit number in its lower six bits and the sort key above.
     """
-    place = MOVES + 64 * int(num_bits(own | opp))
+    place = MOVES + _LIST * int(num_bits(own | opp))
     length = 0
     while moves:
         bit = bit_number(moves)
         stone = _ONE << np.uint64(bit)
         moves ^= stone
         worth = lines[bit] + _LINE * num_bits(completing(own | stone, layout) & ~opp)
-        item = worth << 6 | bit
+        item = worth << _BIT_NUMBERS | bit
         # Insertion sort is fast on such short lists.
         at = place + length
         while at > place and memory[at - 1] < item:

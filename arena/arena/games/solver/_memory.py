@@ -8,11 +8,14 @@ import numpy as np
 
 from arena.games.kernels.bits import bit_number
 from arena.games.kernels.compiling import inline_kernel
-from arena.games.solver._stones import NUM_ACTIONS
+from arena.games.kernels.layout import WORD
+from arena.games.solver._stones import NUM_ACTIONS, STRIDE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# The parts of the array have room between them: the move lists end at 302, the weights at 11,702, the
+# success of 2 x 49 cells at 11,874.
 _TOP_BITS = 2
 """Index of the logarithm (base 2) of the upper table's size."""
 MOVES = 8
@@ -22,6 +25,7 @@ ORDER = 512
 _SUCCESS = 11_776
 """Index of the success of each cell, by side to move; see `success`."""
 _MOST_SUCCESS = 500
+"""Largest magnitude of a cell's success: half that of a merit, see `_ordering`."""
 LAST_NOTED = 36
 """Before this ply, refutations are noted, and the success of a cell counts for the order."""
 TABLES = _DEEP = 12_288
@@ -44,12 +48,22 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _BITS = 49
 STONE = _KEY = (1 << _BITS) - 1
 """Lower bits of an item of a move list: its stone."""
-# A score fits 6 bits.
+# A score is between -21 and 21, as each side has 21 stones, so it fits 6 bits.
 _SCORE = 63
 _ZERO = 32
 """Added to a score to make it positive."""
+_LOW_AT = 6
+"""Lowest bit of the lower bound in an entry; the upper bound is below it."""
+_KEY_AT = 12
+"""Lowest bit of the key in an entry."""
+_WORTH_AT = 61
+"""Lowest bit of the class of cost in an entry: two bits, and the sign stays 0."""
+_COSTS = (64, 1024, 16_384)
+"""Nodes from which a result belongs to the next class of cost."""
 COLUMN_BITS = 127
 """The bits of the first column: six cells and a guard bit."""
+_AT = tuple(STRIDE * column for column in range(NUM_ACTIONS))
+"""Lowest bit of each column; also the distance of two columns that are so many apart."""
 
 
 def new_memory(top_bits: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -77,6 +91,7 @@ def key_of(own: int, mask: int, ply: int) -> int:
 
     The sum is unique: in each column the highest set bit gives the height, and the bits below it the owners.
     """
+    # A column of `own + mask` is at most 63 + 63, so no carry leaves its seven bits.
     key = own + mask
     return min(key, mirrored(key)) if ply < _MIRRORED else key
 
@@ -84,10 +99,11 @@ def key_of(own: int, mask: int, ply: int) -> int:
 @inline_kernel
 def mirrored(board: int) -> int:
     """Reverse the order of the columns of a board of stones or of a key."""
-    outer = (board & COLUMN_BITS) << 42 | (board >> 42) & COLUMN_BITS
-    middle = (board & COLUMN_BITS << 7) << 28 | (board >> 28) & COLUMN_BITS << 7
-    inner = (board & COLUMN_BITS << 14) << 14 | (board >> 14) & COLUMN_BITS << 14
-    return outer | middle | inner | board & COLUMN_BITS << 21
+    # Columns 0 and 6 are six columns apart, 1 and 5 four, 2 and 4 two; column 3 stays.
+    outer = (board & COLUMN_BITS) << _AT[6] | (board >> _AT[6]) & COLUMN_BITS
+    middle = (board & COLUMN_BITS << _AT[1]) << _AT[4] | (board >> _AT[4]) & COLUMN_BITS << _AT[1]
+    inner = (board & COLUMN_BITS << _AT[2]) << _AT[2] | (board >> _AT[2]) & COLUMN_BITS << _AT[2]
+    return outer | middle | inner | board & COLUMN_BITS << _AT[3]
 
 
 @inline_kernel
@@ -96,17 +112,18 @@ def find(memory: NDArray[np.int64], key: int, ply: int) -> int:
     # Each key may be in two adjacent slots.
     slot = _slot(memory, key, ply)
     entry = memory[slot]
-    if (entry >> 12) & _KEY != key:
+    if (entry >> _KEY_AT) & _KEY != key:
         entry = memory[slot + 1]
-        if (entry >> 12) & _KEY != key:
+        if (entry >> _KEY_AT) & _KEY != key:
             return 0
+    # The empty board has key 0, as an unused slot has; the entry of that is 0, which means none, too.
     return entry
 
 
 @inline_kernel
 def lower(entry: int) -> int:
     """Return the smallest possible score of a position, from its entry."""
-    return ((entry >> 6) & _SCORE) - _ZERO
+    return ((entry >> _LOW_AT) & _SCORE) - _ZERO
 
 
 @inline_kernel
@@ -121,15 +138,16 @@ def keep(memory: NDArray[np.int64], key: int, ply: int, low: int, high: int, wor
 
     Of the two slots for a key, the first keeps the more expensive result, the second the latest one.
     """
-    worth = (work >= 64) + (work >= 1024) + (work >= 16384)  # noqa: PLR2004 # four classes of cost in two bits
+    worth = (work >= _COSTS[0]) + (work >= _COSTS[1]) + (work >= _COSTS[2])
     # From the top: 2 bits of cost, 49 of the key, 6 of the lower and 6 of the upper bound. The sign is never
     # set.
-    entry = worth << 61 | key << 12 | (low + _ZERO) << 6 | (high + _ZERO)
+    entry = worth << _WORTH_AT | key << _KEY_AT | (low + _ZERO) << _LOW_AT | (high + _ZERO)
     slot = _slot(memory, key, ply)
     former = memory[slot]
-    if (former >> 12) & _KEY == key:
+    # The new bounds are at least as narrow as the former ones, because the search started from those.
+    if (former >> _KEY_AT) & _KEY == key:
         memory[slot] = entry
-    elif worth >= former >> 61:
+    elif worth >= former >> _WORTH_AT:
         memory[slot] = entry
         memory[slot + 1] = former
     else:
@@ -165,5 +183,5 @@ def _slot(memory: NDArray[np.int64], key: int, ply: int) -> int:
     mixed = np.uint64(key) * _MIX
     # The multiplication leaves the best-mixed bits at the top; the lowest bit is cleared to get an even slot.
     if ply >= _DEEP_PLY:
-        return _DEEP + (int(np.int64(mixed >> np.uint64(64 - _DEEP_BITS))) & ~1)
-    return _TOP + (int(np.int64(mixed >> np.uint64(64 - memory[_TOP_BITS]))) & ~1)
+        return _DEEP + (int(np.int64(mixed >> np.uint64(WORD - _DEEP_BITS))) & ~1)
+    return _TOP + (int(np.int64(mixed >> np.uint64(WORD - memory[_TOP_BITS]))) & ~1)

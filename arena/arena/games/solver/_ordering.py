@@ -17,7 +17,7 @@ from arena.errors import ArenaError
 from arena.games.kernels.bits import bit_number
 from arena.games.kernels.compiling import inline_kernel, kernel
 from arena.games.solver._memory import ORDER
-from arena.games.solver._stones import BOTTOM, count, features
+from arena.games.solver._stones import BOTTOM, COLUMN, STRIDE, count, features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,15 +31,21 @@ NUM_CODES = 81
 """Each of a line's four cells is empty, or has a stone of the first or the second player."""
 NUM_WEIGHTS = NUM_FEATURES + NUM_LINES * NUM_CODES
 """Weights of one side to move."""
-STEPS = (1, 7, 8, 6)
-"""Distance of neighbouring cells in a line, by direction."""
-_LEFT = 63 | 63 << 7 | 63 << 14 | 63 << 21
+_CENTRALITY = 5
+"""Index of the weight of the column, after those of the features of threats."""
+_MIDDLE = 3
+"""The central column."""
+STEPS = (1, STRIDE, STRIDE + 1, STRIDE - 1)
+"""Distance in bits of neighbouring cells in a line, by direction: up, right, right up, right down."""
+# A line to the right starts in the first four of seven columns, one upwards in the three lowest of six rows.
+_LEFT = COLUMN | COLUMN << STRIDE | COLUMN << 2 * STRIDE | COLUMN << 3 * STRIDE
 _LOW = 7 * BOTTOM
 STARTS = (_LOW, _LEFT, _LEFT & _LOW, _LEFT & _LOW << 3)
 """First cells of the lines, by direction."""
 _BEFORE = (0, 21, 45, 57)
 """Number of lines in earlier directions."""
 _PLACES = (1, 3, 9, 27)
+"""Place value of each cell of a line in its code, which has base 3."""
 _LIMIT = 1000
 """Largest magnitude of a merit, so that it fits the items of a move list."""
 
@@ -84,11 +90,12 @@ def merit(memory: NDArray[np.int64], own: int, mask: int, ply: int, stone: int, 
     first = own ^ mask if side else own
     place = ORDER + NUM_WEIGHTS * side
     cell = int(bit_number(np.uint64(stone)))
-    found = memory[place + 5] * (3 - abs(cell // 7 - 3))
+    found = memory[place + _CENTRALITY] * (_MIDDLE - abs(cell // STRIDE - _MIDDLE))
     for number, feature in enumerate(features(own, mask, stone, dangers)):
         found += memory[place + number] * feature
     place += NUM_FEATURES
     for direction in range(4):
+        # The stone may be any of a line's four cells.
         for offset in range(4):
             start = cell - offset * STEPS[direction]
             if start >= 0 and STARTS[direction] >> start & 1:

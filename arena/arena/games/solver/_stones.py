@@ -13,8 +13,14 @@ from arena.games.kernels.compiling import inline_kernel
 
 NUM_CELLS = 42
 NUM_ACTIONS = 7
-BOTTOM = sum(1 << 7 * column for column in range(NUM_ACTIONS))
-BOARD = 63 * BOTTOM
+STRIDE = 7
+"""Bits of a column: six cells and a guard bit."""
+COLUMN = 63
+"""The cells of the first column."""
+BOTTOM = sum(1 << STRIDE * column for column in range(NUM_ACTIONS))
+BOARD = COLUMN * BOTTOM
+_FALLING, _RISING = STRIDE - 1, STRIDE + 1
+"""Steps in bits along the diagonals; `STRIDE` is the step along a row, 1 that along a column."""
 _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
 _EVEN_ROWS = 0b101010 * BOTTOM
@@ -22,7 +28,8 @@ _EVEN_ROWS = 0b101010 * BOTTOM
 _SECOND_ROW = 0b000010 * BOTTOM
 _LOW_EVEN_ROWS = 0b001010 * BOTTOM
 _THIRD_ROW = 0b000100 * BOTTOM
-_COLUMN = 63
+_MANY, _PENDING, _REACH = 8, 6, 4
+"""Weights of the features in `promise`, relative to each other; see there."""
 _BROKEN = -1
 """Returned in place of cells: the other side can complete a four."""
 
@@ -44,7 +51,7 @@ def threats(stones: int, mask: int) -> int:
     """Return the empty cells that complete four of `stones`, reachable or not."""
     # In a column only the cell above three stones can be empty; in other directions any of the four can.
     found = (stones << 1) & (stones << 2) & (stones << 3)
-    found |= _along(stones, 7) | _along(stones, 6) | _along(stones, 8)
+    found |= _along(stones, STRIDE) | _along(stones, _FALLING) | _along(stones, _RISING)
     return found & (BOARD ^ mask)
 
 
@@ -61,15 +68,15 @@ def _along(stones: int, step: int) -> int:
 @inline_kernel
 def has_four(cells: int) -> bool:
     """Return whether `cells` contain four in a row."""
-    # Shifts by 1, 6, 7 and 8 are the vertical, one diagonal, the horizontal and the other diagonal direction.
+    # In each direction first pairs, then pairs of pairs. The guard bits keep a shift from joining columns.
     two = cells & (cells >> 1)
     found = two & (two >> 2)
-    two = cells & (cells >> 6)
-    found |= two & (two >> 12)
-    two = cells & (cells >> 7)
-    found |= two & (two >> 14)
-    two = cells & (cells >> 8)
-    return (found | two & (two >> 16)) != 0
+    two = cells & (cells >> _FALLING)
+    found |= two & (two >> 2 * _FALLING)
+    two = cells & (cells >> STRIDE)
+    found |= two & (two >> 2 * STRIDE)
+    two = cells & (cells >> _RISING)
+    return (found | two & (two >> 2 * _RISING)) != 0
 
 
 @inline_kernel
@@ -139,7 +146,7 @@ def zugzwang(second: int, mask: int, claims: int) -> int:
     while left:
         threat = left & -left
         # Columns are seven bits apart, and the lowest threat of a column comes first.
-        column = _COLUMN << int(bit_number(np.uint64(threat))) // 7 * 7
+        column = COLUMN << int(bit_number(np.uint64(threat))) // STRIDE * STRIDE
         left &= ~column
         below = (threat - 1) & column & empty
         sure = second | empty & _ODD_ROWS & ~column | below & _EVEN_ROWS
@@ -166,9 +173,11 @@ def _shared(sure: int, nexts: int) -> int:
     others = nexts ^ one
     if others == 0:
         return 0
+    # Unless all of them together help the other side, it does not matter who gets which.
     if has_four(sure | nexts):
         two = others & -others
         three = others ^ two
+        # More than three cells are shared, and their pairings are not tried.
         if three & (three - 1):
             return _BROKEN
         bad = has_four(sure | one) + has_four(sure | two)
@@ -188,7 +197,7 @@ def promise(own: int, mask: int, stone: int, dangers: int) -> int:
     threats alone.
     """
     number, stacked, pending, reachable, covered = features(own, mask, stone, dangers)
-    return 8 * (number + stacked) + 6 * pending + 4 * (reachable - covered)
+    return _MANY * (number + stacked) + _PENDING * pending + _REACH * (reachable - covered)
 
 
 @inline_kernel

@@ -17,13 +17,15 @@ from arena.games.kernels.compiling import kernel
 from arena.games.solver._four import best, worst
 from arena.games.solver._layers import PlyPositions, canonical_key, make_layers
 from arena.games.solver._memory import COLUMN_BITS
-from arena.games.solver._stones import NUM_ACTIONS, has_four, landings
+from arena.games.solver._stones import NUM_ACTIONS, STRIDE, has_four, landings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+_SMALLEST = 9
+"""Level of deflate: a book is written once, and shipped with each package."""
 SHIPPED = Path(__file__).parent / "data" / "connect-four.book"
 """Created by `make book`; its provenance file is beside it."""
 
@@ -46,6 +48,7 @@ class Book:
     def from_last(cls, layers: Sequence[PlyPositions], last: NDArray[np.int8]) -> Book:
         """Return the book whose last layer has these scores; all earlier layers follow from it."""
         scores = [last]
+        # From the last layer back, as each needs the scores of the one after it.
         for ply in range(len(layers) - 2, -1, -1):
             layer, below = layers[ply], layers[ply + 1]
             found = np.empty(len(layer.keys), np.int8)
@@ -79,7 +82,7 @@ class Book:
 
     def write(self, path: Path) -> None:
         """Write the book to a file, replacing it."""
-        path.write_bytes(zlib.compress(np.concatenate(self._scores).tobytes(), 9))
+        path.write_bytes(zlib.compress(np.concatenate(self._scores).tobytes(), _SMALLEST))
 
     def score(self, own: int, mask: int, ply: int) -> int | None:
         """Return the score of a position that is not over, for the side to move; None beyond the book."""
@@ -95,8 +98,9 @@ class Book:
         """
         opp, found = own ^ mask, worst(self.plies + 1)
         for column in range(NUM_ACTIONS):
-            stones = mask & COLUMN_BITS << 7 * column
+            stones = mask & COLUMN_BITS << STRIDE * column
             top = 1 << stones.bit_length() - 1 if stones else 0
+            # Only the side that has just moved can own the last stone.
             before = self._look_up(opp ^ top, mask ^ top, self.plies) if opp & top else None
             if before is not None:
                 found = max(found, -before)
@@ -105,6 +109,7 @@ class Book:
     def _look_up(self, own: int, mask: int, ply: int) -> int | None:
         """Return the score of a position from the layer of its ply; None if it is unreachable."""
         keys, key = self._layers[ply].keys, canonical_key(own, mask)
+        # Keys are ascending, so they are their own index; the score lies at the same place in its layer.
         place = int(np.searchsorted(keys, key))
         return int(self._scores[ply][place]) if place < len(keys) and keys[place] == key else None
 

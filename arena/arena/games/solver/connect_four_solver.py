@@ -161,6 +161,7 @@ def distance_of(score: int | NDArray[np.int64], ply: int | NDArray[np.int64]) ->
 
     A winner's n-th last stone is placed at ply `43 - 2n` or `44 - 2n`, depending on the side.
     """
+    # The parity of the ply says whose stone it is: at an odd distance the side to move places the last stone.
     end = NUM_CELLS + 1 - 2 * abs(score)
     is_mine = (end - ply) % 2 == 1
     return end - ply + (score != 0) * (is_mine != (score > 0)) - (score == 0)

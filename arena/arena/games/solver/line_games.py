@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
+from arena.games.kernels.layout import WORD
 from arena.games.solver._lines_search import forget, narrow, new_memory
 from arena.games.solver.solver import Solver
 
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 # Logarithm (base 2) of table entries per cell: small boards have few positions and need only small tables.
 _BITS_PER_CELL = 0.8
+# Added to the logarithm, so that small boards have room for every position that a search visits: from the
+# empty 4x4 board with four in a row it visits 21,055, in a table of 131,072 entries. With 8,192 entries it
+# visits 2 % more. A larger table only takes longer to clear.
+_MORE_BITS = 4
 MAX_BITS = 20
 """Logarithm (base 2) of the largest table's size: 24 MB."""
 SMALL_BITS = 16
@@ -34,13 +39,11 @@ class LinesSolver(Solver):
     """A second: searches on these boards that take longer may take hours."""
 
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
-        # The 4 gives small boards room for every position that a search visits: from the empty 4x4 board with
-        # four in a row it visits 21,055, in a table of 131,072 entries. With 8,192 entries it is 2 % more. A
-        # larger table only takes longer to clear.
-        super().__init__(game, new_memory(min(max_bits, round(_BITS_PER_CELL * game.max_length) + 4)))
+        bits_of_table = min(max_bits, round(_BITS_PER_CELL * game.max_length) + _MORE_BITS)
+        super().__init__(game, new_memory(bits_of_table))
         self._layout = layout
         bits = np.array(game.board.bits)
-        self._maps = np.zeros((len(game.symmetries), 64), np.int64)
+        self._maps = np.zeros((len(game.symmetries), WORD), np.int64)
         for number, symmetry in enumerate(game.symmetries):
             self._maps[number, bits] = bits[list(symmetry.cells)]
         self._lines = _lines_through(game)
@@ -78,6 +81,6 @@ def _lines_through(game: KInARow) -> NDArray[np.int64]:
                 if 0 <= end_row < rows and 0 <= end_col < cols:
                     for step in range(k):
                         found[row + step * down, col + step * right] += 1
-    lines = np.zeros(64, np.int64)
+    lines = np.zeros(WORD, np.int64)
     lines[list(board.bits)] = found.ravel()
     return lines

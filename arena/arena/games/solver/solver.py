@@ -34,6 +34,7 @@ _EQUALS = 4
 """`usual_nodes` divided by this is the budget for finding more actions as good as the best one."""
 _LONG = 2
 """After this many times `usual_nodes`, no more actions as good as the best one are searched for."""
+# An action that ends the match is better or worse than every score that still has a distance.
 _END_SCORES = {1.0: _FAR, 0.0: 0, -1.0: -_FAR}
 
 
@@ -204,6 +205,7 @@ class Solver(ABC):
     def _root(self, state: KInARowState) -> _Root:
         """Return the position with its children; children equivalent under a symmetry share their bounds."""
         cells = state.cells
+        # The symmetries that map the position to itself: actions that they exchange are worth the same.
         fixing = [
             symmetry.actions
             for symmetry in self.game.symmetries
@@ -226,6 +228,8 @@ class Solver(ABC):
         if answer is not None:
             score, action = answer
             root.here[:] = score
+            # The action achieves the score, so the position after it is worth at most that to the opponent,
+            # negated.
             root.bounds[action][1] = -score
         low = int(root.here[0])
 

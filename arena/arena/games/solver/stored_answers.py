@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parent / "data" / "connect-four.answers"
 """Created by `make book-answers`; its progress is recorded in the provenance file beside it."""
-# A key of 8 bytes, a score and an action.
-_BYTES_PER_ANSWER = 10
+_SMALLEST = 9
+"""Level of deflate: the table is shipped with each package."""
+_KEY_BYTES = 8
+_BYTES_PER_ANSWER = _KEY_BYTES + 2
+"""A key, and one byte each for a score and an action."""
 
 
 class KnownMove(NamedTuple):
@@ -72,8 +75,9 @@ class Answers:
             raise ArenaError(f"{path} is not a table of answers: it is cut short; install the package again")
         # The file stores differences of ascending keys, byte plane by byte plane: they are small, so deflate
         # works well.
-        steps = np.frombuffer(content, np.uint8, 8 * number).reshape(8, number).T.copy().view("<i8")
-        scores, actions = np.frombuffer(content, np.int8, 2 * number, 8 * number).reshape(2, number)
+        planes = np.frombuffer(content, np.uint8, _KEY_BYTES * number).reshape(_KEY_BYTES, number)
+        steps = planes.T.copy().view("<i8")
+        scores, actions = np.frombuffer(content, np.int8, 2 * number, _KEY_BYTES * number).reshape(2, number)
         return cls(np.cumsum(steps.reshape(-1)), scores, actions)
 
     def to_dict(self) -> dict[int, tuple[int, int]]:
@@ -83,9 +87,10 @@ class Answers:
 
     def write(self, path: Path) -> None:
         """Write the table to a file, replacing it."""
-        steps = np.diff(self.keys, prepend=0).astype("<i8").view(np.uint8).reshape(-1, 8).T
+        # Ascending keys have small differences, whose high bytes are mostly 0.
+        steps = np.diff(self.keys, prepend=0).astype("<i8").view(np.uint8).reshape(-1, _KEY_BYTES).T
         content = steps.tobytes() + self._scores.tobytes() + self._actions.tobytes()
-        path.write_bytes(zlib.compress(content, 9))
+        path.write_bytes(zlib.compress(content, _SMALLEST))
 
     def find(self, own: int, mask: int) -> KnownMove | None:
         """Return the answer for a position; None if the table does not contain it.
@@ -99,6 +104,7 @@ class Answers:
         if place == len(self.keys) or self.keys[place] != key:
             return None
         action = int(self._actions[place])
+        # The table is about the canonical image. If that is the mirror image, so is the action.
         is_mirrored = key != own + mask
         return KnownMove(int(self._scores[place]), NUM_ACTIONS - 1 - action if is_mirrored else action)
 
