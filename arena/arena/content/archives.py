@@ -32,8 +32,17 @@ _CHUNK = 1 << 20
 """Bytes unpacked at once, so that a bomb is noticed before it is in memory."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The compression methods that need only bounded memory; they are also those that build tools use."""
+MAX_SHOWN = 200
+"""Maximum number of characters of a name that a message shows: the name is chosen by an attacker."""
+# Control characters, and the characters that Windows takes for a separator or a drive.
 _BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
+_END_64_SIZE = 20
+"""Bytes of the locator of ZIP64, which lies directly before the end record."""
+_DIRECTORY_SIZE = slice(12, 16)
+"""The bytes of the end record that hold the size of the central directory, little-endian."""
+_UNIX_MODE_AT = 16
+"""Lowest bit of the Unix mode in a member's attributes; the mode is 0 if the archive has none."""
 _END_SIZE = 22
 _MAX_COMMENT = (1 << 16) - 1
 """Bytes of the end record of a zip file, and of the comment after it, by the format."""
@@ -78,8 +87,11 @@ class MemberNames:
             PluginError: it leads out of the archive, is not a valid path, is a duplicate, or is one too many.
         """
         parts = name.removesuffix("/").split("/")
+        # Parts of dots alone, such as `..`, lead out; empty parts are those of absolute paths.
         if _BAD.search(name) or not all(part.strip(".") for part in parts) or not _fits(parts):
-            raise PluginError(f"{self._archive} is refused: it contains the invalid name {name[:200]!a}")
+            raise PluginError(
+                f"{self._archive} is refused: it contains the invalid name {name[:MAX_SHOWN]!a}"
+            )
         if len(parts) > MAX_DEPTH:
             raise PluginError(
                 f"{self._archive} is refused: {len(parts)} folders deep; at most {MAX_DEPTH} are allowed"
@@ -120,6 +132,7 @@ def check_zip(path: Path, bounds: Bounds) -> Extent:
         check_bytes(path.name, sum(member.file_size for member in members), size, bounds, largest)
         for member in members:
             with archive.open(member) as file:
+                # zipfile compares the checksum at the end, so a damaged member is found here, too.
                 while chunk := file.read(_CHUNK):
                     extent = extent._replace(num_bytes=extent.num_bytes + len(chunk))
                     check_bytes(path.name, extent.num_bytes, size, bounds, largest)
@@ -159,7 +172,7 @@ def check_size(path: Path, size: int, bounds: Bounds) -> None:
 
 def is_executable(member: zipfile.ZipInfo) -> bool:
     """Return whether a member of a zip file is marked as executable."""
-    return bool(member.external_attr >> 16 & 0o111)
+    return bool(member.external_attr >> _UNIX_MODE_AT & 0o111)
 
 
 def _fits(parts: Sequence[str]) -> bool:
@@ -176,16 +189,18 @@ def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
     with path.open("rb") as file:
         file.seek(max(0, size - _END_SIZE - _MAX_COMMENT))
         tail = file.read()
+    # Without a comment the record is at the very end, and its last field, the length of the comment, is 0.
+    # Otherwise the last one counts, as in zipfile: both must find the same one.
     start = len(tail) - _END_SIZE
-    if not (tail[start : start + 4] == _END and tail.endswith(b"\0\0")):
+    if not (tail[start : start + len(_END)] == _END and tail.endswith(b"\0\0")):
         start = tail.rfind(_END)
     if start < 0:
         return  # not a zip file, which zipfile will report
-    if tail[max(0, start - 20) : start].startswith(_END_64):
+    if tail[max(0, start - _END_64_SIZE) : start].startswith(_END_64):
         raise PluginError(
             f"{path.name} is refused: it is a ZIP64 archive, made for more than 65,535 files or 4 GiB"
         )
-    directory = int.from_bytes(tail[start + 12 : start + 16], "little")
+    directory = int.from_bytes(tail[start:][_DIRECTORY_SIZE], "little")
     if directory > _MAX_DIRECTORY:
         raise PluginError(f"{path.name} is refused: its list of files has {directory} bytes")
 
@@ -197,7 +212,7 @@ def _check_members(archive: str, members: Sequence[zipfile.ZipInfo], bounds: Bou
         # zipfile cuts names at a NUL and converts other path separators to slashes; check the original name.
         if member.orig_filename != member.filename:
             names.add(member.orig_filename, is_folder=False)
-        kind = stat.S_IFMT(member.external_attr >> 16)
+        kind = stat.S_IFMT(member.external_attr >> _UNIX_MODE_AT)
         if kind not in (0, stat.S_IFDIR if member.is_dir() else stat.S_IFREG):
             raise PluginError(f"{archive} is refused: {member.filename} is a link or a device")
         if member.compress_type not in _METHODS:

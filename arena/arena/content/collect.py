@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from arena.content.archives import MAX_SHOWN
 from arena.content.trusted_links import follow
 from arena.errors import PluginError
 
@@ -148,7 +149,7 @@ class Collection:
         self._bytes[top] += size
         if path.count("/") > MAX_DEPTH:
             raise PluginError(
-                f"{self.what} has folders more than {MAX_DEPTH} deep, as {path[:200]}; {_WAY_OUT}"
+                f"{self.what} has folders more than {MAX_DEPTH} deep, as {path[:MAX_SHOWN]}; {_WAY_OUT}"
             )
         if self._entries.total() > MAX_FILES:
             largest, number = self._entries.most_common(1)[0]

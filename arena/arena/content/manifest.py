@@ -43,6 +43,8 @@ class Inventory(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def tree_hash(self) -> str:
         """SHA-256 in hex over paths, executable bits, sizes, file hashes and needs, in canonical order."""
+        # Sorted and without blanks, so that one content has one text, on every machine. The text is part of
+        # the identity of stored competitors: any change of its form would make all of them new ones.
         rows = sorted(msgspec.structs.astuple(file) for file in self.files)
         canonical = json.dumps([rows, self.needs], sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode()).hexdigest()
@@ -59,9 +61,12 @@ _FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
 """Modes of copies; they are readable by all users, because bots of an arena run by root have other users."""
 _CHUNK = 1 << 20
 """Bytes that are hashed and written at once: files of weights need not fit into memory."""
+# A link put in place of a file after the check is refused, and opening a named pipe does not wait for a
+# writer. No child process inherits a descriptor.
 _OPEN = (
     os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 )
+# Never writes through a file or a link that is already there.
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -80,6 +85,7 @@ def hash_collection(collection: Collection, *, remembers: bool = False) -> Inven
     entries: list[FileEntry] = []
     for path, source in sorted(collection.files.items()):
         try:
+            # The total was checked when the files were collected, but a file may have grown since.
             entry = _remembered(path, source) if remembers else _read(path, source, None, left)
         except OSError as error:
             raise unreadable(collection.what, source, error) from error
@@ -119,6 +125,7 @@ def seal_folder(folder: Path) -> None:
 
 def _copy_one(what: str, path: str, source: Path, target: Path, left: int) -> FileEntry:
     try:
+        # Outside of the block that writes, so that a source that cannot be opened is told from a full disk.
         opened = os.open(source, _OPEN)
     except OSError as error:
         raise unreadable(what, source, error) from error
@@ -139,6 +146,7 @@ def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int
     """Read a file to its end and hash it; also write it to the descriptor `writer`, if given."""
     reader = os.open(source, _OPEN) if opened is None else opened
     try:
+        # The status of the opened file: its path may name another one by now.
         status = os.fstat(reader)
         if not stat.S_ISREG(status.st_mode):
             raise PluginError(f"{source} is no longer a regular file; restore it, or leave it out")
@@ -149,6 +157,7 @@ def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int
             if size > left:
                 raise PluginError(f"{source} grew past {MAX_BYTES >> 30} GiB in all; leave it out")
             while writer is not None and chunk:
+                # A write may take only a part, as on a disk that is nearly full.
                 chunk = chunk[os.write(writer, chunk) :]
     finally:
         if opened is None:
@@ -158,11 +167,16 @@ def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int
 
 def _remembered(path: str, source: Path) -> FileEntry:
     found = source.lstat()
+    # Programs cannot set a file's ctime, so a changed file has another state even if its mtime was set back.
     state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
     return _remembered_entry(path, source, *state)
 
 
-@lru_cache(maxsize=1 << 14)
+_MAX_REMEMBERED = 1 << 14
+"""Number of files whose hashes a process keeps."""
+
+
+@lru_cache(maxsize=_MAX_REMEMBERED)
 def _remembered_entry(path: str, source: Path, *state: int) -> FileEntry:
     del state
     return _read(path, source, None, MAX_BYTES)

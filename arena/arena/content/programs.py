@@ -73,6 +73,7 @@ def _named(base: Path, word: str) -> Path | None:
     """Return the file or folder that a word names, by the same rules as for options, or None."""
     if not word or word.startswith("-"):
         return None
+    # Words may be any text; system calls fail for those that are longer than a path can be.
     place = Path(os.path.abspath(base / word)) if len(word) < os.pathconf("/", "PC_PATH_MAX") else None  # noqa: PTH100 - behind a link a program may be another one
     if place is None or "\0" in word:
         return None
@@ -226,5 +227,6 @@ def _hash(what: str, place: Path) -> str:
     total = hashlib.sha256()
     for path, source in sorted(own.files.items()):
         with source.open("rb") as file:
+            # NUL occurs in no path, so no two trees are hashed as the same bytes.
             total.update(f"{path}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\0".encode())
     return total.hexdigest()

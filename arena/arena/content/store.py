@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 _WORK = ".work-"
 """Name prefix of folders that are not complete yet or are being removed."""
+_RANDOM_BYTES = 8
+"""Random bytes in the name of a work folder: two processes never choose the same."""
+_STATE_BYTES = 20
+"""Bytes of the digest of a folder's state; with 160 bits, no two states have the same one by chance."""
 _ENTERED = "entered"
 _STALE_S = 86_400.0
 """Seconds after which a work folder must have been left by a killed process: no copy takes a day."""
@@ -102,7 +106,7 @@ def work_folder() -> Generator[Path]:
         StoreError: the folder cannot be written.
     """
     base = content_folder()
-    work = base / f"{_WORK}{secrets.token_hex(8)}"
+    work = base / f"{_WORK}{secrets.token_hex(_RANDOM_BYTES)}"
     try:
         # 0o711: bots with other users can enter the folder whose name they are told, but nobody can list
         # them.
@@ -115,6 +119,7 @@ def work_folder() -> Generator[Path]:
             "space (arena bots prune removes what is no longer used), or set ARENA_HOME to another folder"
         ) from error
     finally:
+        # After a rename nothing has this name any more, and nothing is removed.
         remove(work)
 
 
@@ -122,12 +127,14 @@ def find_content(tree_hash: str) -> Content | None:
     """Return a kept content if its files still have the hash, and record its use; otherwise None."""
     folder = content_folder() / tree_hash
     stamp = _stamp(tree_hash)
+    # The use is recorded first, so that a `prune` in another process keeps what is about to be started.
     with suppress(OSError):
         os.utime(stamp)
     try:
         known = msgspec.json.decode(stamp.read_bytes(), type=_StoredContent)
     except (OSError, msgspec.DecodeError):
         return None
+    # The metadata could be damaged or of another content: they count only if they have this hash.
     if known.inventory.tree_hash != tree_hash:
         return None
     state = state_of(str(folder))
@@ -147,7 +154,7 @@ def state_of(folder: str) -> str:
     Files are not read. Any change of a file changes the digest, because only the kernel can set the time of
     its last status change (ctime). The digest is empty if there is no such folder.
     """
-    digest = hashlib.blake2b(digest_size=20)
+    digest = hashlib.blake2b(digest_size=_STATE_BYTES)
     waiting = [("", folder)]
     try:
         while waiting:
@@ -157,6 +164,8 @@ def state_of(folder: str) -> str:
                     status = entry.stat(follow_symlinks=False)
                     path = f"{below}{entry.name}"
                     if entry.is_dir(follow_symlinks=False):
+                        # Neither `/` nor NUL occurs in a name, so no two trees are digested as the same
+                        # bytes. Names may be any bytes, hence the surrogates.
                         digest.update(f"{path}/\0".encode(errors="surrogateescape"))
                         waiting.append((f"{path}/", entry.path))
                         continue
@@ -249,6 +258,7 @@ def make_room(quota: int, *, unused_s: float = 2 * _TOUCH_S) -> None:
     total = sum(sizes.values())
     for path, size in sizes.items():
         # All that follow were used later.
+        # The age is read again, because a bot may have started from it since they were sorted.
         if total <= quota or _age_s(path) < unused_s:
             break
         _discard(path)
@@ -277,6 +287,8 @@ def _copy(collection: Collection) -> Content:
         folder = work.with_name(tree_hash)
         # Before the rename, which leaves the status of the files as it is: no folder stands without a stamp.
         _write_stamp(tree_hash, _StoredContent(inventory=inventory, state=state_of(str(work))))
+        # Fails if the folder exists: another process was first, and its copy is as good. The stamp then has
+        # another state than the folder, so its bytes are read once more.
         with suppress(OSError):
             work.rename(folder)
         found = find_content(tree_hash)
@@ -317,8 +329,9 @@ def _write_stamp(tree_hash: str, kept: _StoredContent) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    work = path.with_name(f"{_WORK}{secrets.token_hex(8)}")
+    work = path.with_name(f"{_WORK}{secrets.token_hex(_RANDOM_BYTES)}")
     try:
+        # A reader sees the old file or the new one, never a part.
         work.write_bytes(data)
         work.replace(path)
     finally:
@@ -329,22 +342,24 @@ def _age_s(path: Path) -> float:
     """Return the seconds since the last use of a content; for other files, since they were written."""
     for file in (_stamp(path.name), path):
         with suppress(OSError):
+            # The stamp is touched at each start; a folder itself keeps the time of its copies.
             return time.time() - file.lstat().st_mtime
     return 0.0
 
 
 def _content_of(entered: Path) -> str:
-    """Return the hash of the content that a stored competitor starts from; empty if it cannot be read."""
+    """Return the hash of the content that a stored competitor starts from; "-" if it cannot be read."""
     with suppress(OSError, msgspec.DecodeError, msgspec.ValidationError):
         found = msgspec.json.decode(entered.read_bytes(), type=dict[str, object]).get("content")
         if isinstance(found, str) and found:
             return found
+    # Not the empty text: that would name the folder of all contents, which exists, so the file would stay.
     return "-"
 
 
 def _discard(folder: Path) -> None:
     """Rename a folder away at once, then remove it; do nothing if it does not exist."""
-    old = folder.with_name(f"{_WORK}{secrets.token_hex(8)}")
+    old = folder.with_name(f"{_WORK}{secrets.token_hex(_RANDOM_BYTES)}")
     with suppress(FileNotFoundError):
         folder.rename(old)
         remove(old)

@@ -11,7 +11,15 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
-from arena.content.archives import Bounds, MemberNames, check_bytes, check_size, check_zip, is_executable
+from arena.content.archives import (
+    MAX_SHOWN,
+    Bounds,
+    MemberNames,
+    check_bytes,
+    check_size,
+    check_zip,
+    is_executable,
+)
 from arena.content.programs import FOLDER
 from arena.content.store import work_folder
 from arena.content.trusted_links import follow
@@ -110,7 +118,10 @@ _MAX_END = 1 << 20
 """Maximum number of bytes after the last member of a tar file; tar itself pads to 10 KiB."""
 _MAGIC_AT = 257
 """Offset of the magic number in a tar header."""
+_MAGIC_BYTES = 8
+"""Length of that number and the version after it."""
 _ZIP, _TAR, _GZIP = "zip", "tar", "gzip"
+# A zip file begins with a member, or, if it has none, with the end record.
 _KINDS = (
     (0, b"PK\x03\x04", _ZIP),
     (0, b"PK\x05\x06", _ZIP),
@@ -146,7 +157,7 @@ def archive_kind(path: Path) -> str:
     """
     try:
         with open_regular(path) as file:
-            start = file.read(_MAGIC_AT + 8)
+            start = file.read(_MAGIC_AT + _MAGIC_BYTES)
     except OSError as error:
         raise PluginError(f"{path.name} cannot be read ({error.strerror})") from error
     # Said before the name is trusted: a bzip2 file called .gz would otherwise be reported as damaged.
@@ -182,13 +193,17 @@ def unpack(archive: Path, folder: Path) -> None:
         raise _damaged(archive, "its headers form a loop") from error
     except _DAMAGED as error:
         raise _damaged(archive, str(error) or type(error).__name__) from error
+    # Closed at once, also when a member is refused: a generator would keep the file open until it is
+    # collected.
     with closing(_zip_members(archive) if kind == _ZIP else _tar_members(archive, kind)) as members:
         for member in members:
             _write(member, folder)
 
 
 def _damaged(archive: Path, why: str) -> PluginError:
-    return PluginError(f"{archive.name} cannot be unpacked: {why[:200]}; pack it again as .tar.gz or .zip")
+    return PluginError(
+        f"{archive.name} cannot be unpacked: {why[:MAX_SHOWN]}; pack it again as .tar.gz or .zip"
+    )
 
 
 def _drain(content: IO[bytes] | None) -> None:
@@ -237,6 +252,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
         if kind == _GZIP:
             file = cast("IO[bytes]", opened.enter_context(gzip.GzipFile(fileobj=file)))
         stream = _TarInput(file)
+        # `r:` never decompresses: the bytes of an archive within the archive would not be counted.
         archive = opened.enter_context(tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r:"))
         while (member := archive.next()) is not None:
             # tarfile keeps every member in memory, with copies of the global headers.
@@ -246,14 +262,15 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
                 continue
             if member.issparse():
                 raise PluginError(
-                    f"{path.name} is refused: {name[:200]!a} is a sparse file; pack it without --sparse"
+                    f"{path.name} is refused: {name[:MAX_SHOWN]!a} is a sparse file; pack it without --sparse"
                 )
             if member.type not in {tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE}:
-                raise PluginError(f"{path.name} is refused: {name[:200]!a} is a link or a device")
+                raise PluginError(f"{path.name} is refused: {name[:MAX_SHOWN]!a} is a link or a device")
             checked = names.add(name, is_folder=member.isdir())
             if member.isdir():
                 yield _Member(checked, is_executable=False, content=None)
                 continue
+            # Unlike in a zip file the size is no mere claim: the next header follows after that many bytes.
             total += member.size
             largest = max(largest, (member.size, checked))
             check_bytes(path.name, total, size, BOUNDS, largest[1])

@@ -50,6 +50,7 @@ def _user_of(path: Path) -> int:
 
 def _links(path: Path) -> Iterator[Path]:
     """Yield each link that is followed on the way to a path."""
+    # Step by step: `realpath` says where a path ends, but not whose links it takes.
     place, waiting, num_links = Path("/"), [*reversed(path.absolute().parts[1:])], 0
     while waiting and num_links < _MAX_LINKS:
         part = waiting.pop()
@@ -69,4 +70,5 @@ def _links(path: Path) -> Iterator[Path]:
         if target.is_absolute():
             place = Path("/")
             target = target.relative_to("/")
+        # The rest of the path continues from the target, which may contain links itself.
         waiting += reversed(target.parts)
