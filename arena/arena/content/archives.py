@@ -44,8 +44,9 @@ _DIRECTORY_SIZE = slice(12, 16)
 _UNIX_MODE_AT = 16
 """Lowest bit of the Unix mode in a member's attributes; the mode is 0 if the archive has none."""
 _END_SIZE = 22
-_MAX_COMMENT = (1 << 16) - 1
-"""Bytes of the end record of a zip file, and of the comment after it, by the format."""
+_MAX_COMMENT = 1 << 16
+"""Bytes of the end record of a zip file, and of the comment after it: zipfile looks for the record one byte
+further from the end than the format allows."""
 
 
 class Bounds(NamedTuple):
@@ -187,7 +188,8 @@ def _check_directory(path: Path, size: int, bounds: Bounds) -> None:
     """Check the size of the central directory by the record at the end, located as zipfile does."""
     check_size(path, size, bounds)
     with path.open("rb") as file:
-        file.seek(max(0, size - _END_SIZE - _MAX_COMMENT))
+        # As far as zipfile looks: up to the earliest end record, and the locator before that.
+        file.seek(max(0, size - _END_64_SIZE - _END_SIZE - _MAX_COMMENT))
         tail = file.read()
     # Without a comment the record is at the very end, and its last field, the length of the comment, is 0.
     # Otherwise the last one counts, as in zipfile: both must find the same one.
