@@ -24,6 +24,8 @@ _PLIES = {"tic-tac-toe": 2, "gomoku:k=4,size=6": 2}
 list."""
 _USUAL_PLIES = 4
 _MAX_PLIES = 100
+_MAX_START = 10**9
+"""Largest number of the first opening that can be asked for."""
 _DEEPER = 3
 """Number of depths, from the usual one on, among which the longest list is searched."""
 
@@ -70,7 +72,7 @@ class OpeningPlan(NamedTuple):
             plies=reader.integer("plies", None, low=1, high=_MAX_PLIES),
             balance=reader.choice("balance", "auto", ("auto", "undecided", "drawn")),
             order=reader.choice("order", "random", ("random", "sequential")),
-            start=reader.integer("start", 1, low=1, high=10**9),
+            start=reader.integer("start", 1, low=1, high=_MAX_START),
         )
         reader.done()
         return plan
@@ -145,6 +147,7 @@ def longest_list(
     for plies in depths:
         deeper = plan._replace(plies=plies)
         found = make_openings(game, deeper, seed=seed, wanted=most).openings
+        # Only a longer list replaces one, so of equally long ones the first, with fewer plies, stays.
         if best is None or len(found) > len(best[1]):
             best = deeper, found
         if len(found) == most:
@@ -180,6 +183,7 @@ def _candidates(game: Game, plan: OpeningPlan, plies: int, seed: int) -> Iterato
     elif is_enumerable(game, plies):
         states = {state.history: state for state in enumerate_positions(game, plies)}
         for actions in _ordered(states, plan, seed):
+            # One by one, because looking for forced wins is slow, and most tournaments need few openings.
             if not is_decided(game, states[actions]):
                 yield actions
     else:
@@ -189,6 +193,7 @@ def _candidates(game: Game, plan: OpeningPlan, plies: int, seed: int) -> Iterato
 def _ordered(openings: Iterable[tuple[int, ...]], plan: OpeningPlan, seed: int) -> Iterable[tuple[int, ...]]:
     if plan.order == "sequential":
         return openings
+    # By a hash of each, as `random` may shuffle otherwise in another version of Python.
     return sorted(openings, key=lambda actions: draw_number(f"{seed}/{actions}"))
 
 
@@ -242,6 +247,7 @@ def read_openings(game: Game, path: str) -> list[tuple[int, ...]]:
             file and line.
     """
     try:
+        # `utf-8-sig`, because editors on Windows begin a file with a byte order mark.
         text = read_regular(Path(path).expanduser()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not a text file of openings (UTF-8), one a line") from error
@@ -278,6 +284,7 @@ s."""
 
 def is_enumerable(game: Game, plies: int) -> bool:
     """Return whether `enumerate_positions` is fast enough, judged by the actions of the initial state."""
+    # Only one sequence of each class is followed, so about one in `len(symmetries)` is looked at.
     return len(game.initial_state().legal_actions) ** plies <= _MAX_SEQUENCES * len(game.symmetries)
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _CENTRE = 4
 """Gomoku openings stay within so many rows and columns of the centre: stones far apart do not interact."""
+_HASH_BYTES = 8
+"""Bytes of a SHA-256 that make a number."""
 _PATIENCE = 200
 """Number of consecutive draws without a new opening after which sampling stops."""
 
@@ -30,6 +32,7 @@ def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ..
         # A position that is known or decided counts as a failure, so that a small game ends the search.
         failures += 1
         if key not in seen:
+            # A decided position is remembered, too: it would be searched again whenever it is drawn.
             seen.add(key)
             if not is_decided(game, state):
                 failures = 0
@@ -38,13 +41,14 @@ def sample_openings(game: Game, plies: int, seed: int) -> Iterator[tuple[int, ..
 
 def draw_number(text: str) -> int:
     """Return a 64-bit hash of `text`, uniformly distributed and equal in every version of Python."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:_HASH_BYTES], "big")
 
 
 def _draw_state(game: Game, plies: int, seed: str) -> State:
     """Return a state after `plies` actions, or an earlier terminal one."""
     state = game.initial_state()
     while not state.is_terminal and len(state.history) < plies:
+        # The bias of the remainder is below the number of actions divided by 2^64.
         actions = _sensible_actions(game, state)
         state = state.child(actions[draw_number(f"{seed}/{len(state.history)}") % len(actions)])
     return state
@@ -55,6 +59,7 @@ def _sensible_actions(game: Game, state: State) -> Sequence[int]:
     if game.name != "gomoku":
         return state.legal_actions
     rows, columns = game.shape
+    # Distances are doubled, because the centre of a board with an even number of rows lies between two cells.
     return [
         action
         for action in state.legal_actions

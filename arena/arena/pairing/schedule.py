@@ -88,6 +88,8 @@ class FixedPlan:
         """
         stop = self.total if stop is None else min(stop, self.total)
         for place in range(start, stop):
+            # Both matches of a pair follow each other, so a tournament that is stopped early has few halves
+            # of pairs.
             turn, game = divmod(place, self.games)
             # By division alone, so a plan of a million matches can be entered anywhere.
             round_no, encounter = divmod(turn, self.num_encounters)
@@ -132,6 +134,7 @@ class FixedPlan:
         """Return a match as this plan has it, keeping its number; None if the plan has no such encounter."""
         seats = min(match.first, match.second), max(match.first, match.second)
         if self.version == 1:
+            # By its place in a round, which is another encounter once the number of bots has changed.
             is_known = match.encounter < self.num_encounters and self._seats(match.encounter) == seats
         else:
             is_known = match.encounter == stable_encounter(*seats) and seats[1] < self.num_bots
@@ -144,6 +147,7 @@ class FixedPlan:
         by their results against the field.
         """
         if self.kind == "gauntlet":
+            # Each opponent meets all seeds before the next one does, so all seeds have met the same field.
             other, seed = divmod(encounter, self.seeds)
             return seed, self.seeds + other
         return _circle(self.num_bots, encounter)

@@ -31,6 +31,7 @@ def can_force_win(state: State, player: int, plies: int) -> bool:
         return state.returns[player] > 0
     if plies == 0:
         return False
+    # A generator, so that the first answer that decides ends the search.
     outcomes = (can_force_win(state.child(action), player, plies - 1) for action in state.legal_actions)
     return any(outcomes) if state.current_player == player else all(outcomes)
 
@@ -39,6 +40,7 @@ def exact_value(state: State, known: dict[tuple[int, ...], float]) -> float:
     """Return the value for player 0 under perfect play; `known` caches positions between calls."""
     if state.is_terminal:
         return state.returns[0]
+    # Without the history, so that all orders of moves to a position share its value.
     position = (*state.cells, state.current_player)
     if position not in known:
         values = [exact_value(state.child(action), known) for action in state.legal_actions]

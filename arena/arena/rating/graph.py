@@ -33,8 +33,8 @@ def strong_components(took: Edges, num_bots: int) -> tuple[int, ...]:
     edges = list(took)
     forward = _adjacency(num_bots, edges)
     backward = _adjacency(num_bots, [(b, a) for a, b in edges])
-    # Kosaraju's algorithm: in decreasing order of finishing time, the vertices that lead back to a bot form
-    # its component.
+    # Kosaraju's algorithm (Sharir, 1981): in decreasing order of finishing time, the vertices that lead back
+    # to a bot form its component.
     order: list[int] = []
     seen: set[int] = set()
     for bot in range(num_bots):

@@ -36,6 +36,8 @@ _LONGEST = 5.0
 step is many times too long."""
 _TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
 """Prior weights, in informative clusters, of the next coarser design effect."""
+_TINY = 1e-300
+"""Least divisor: a sum of nothing divides without a warning, and what it divides is 0, too, or not used."""
 _DRAWS = 4.0
 """Drawn matches added to the pairs before the first player's advantage is estimated from them."""
 _MOST = 400 * LOGITS_PER_ELO
@@ -166,8 +168,8 @@ def design(
         informative = sum_by(rows.encounter, 4 * spread * sums.num, num)
         # The correction clusters / (clusters - leverage) is applied as a lower weight, because the
         # denominator may be 0.
-        weight = informative * np.maximum(1 - used / np.maximum(clusters, 1e-300), 0)
-        found.append((informative * squares / np.maximum(decisive, 1e-300), weight))
+        weight = informative * np.maximum(1 - used / np.maximum(clusters, _TINY), 0)
+        found.append((informative * squares / np.maximum(decisive, _TINY), weight))
     (pair_sum, pair_weight), (sum_, weight) = found
     of_pairs = (sum_by(group, pair_sum, num_groups) + _TO_ONE) / (
         sum_by(group, pair_weight, num_groups) + _TO_ONE
@@ -242,7 +244,7 @@ class _Solver:
         step = np.einsum("gij,gj->gi", self._inverse, self._gradient(score, self._first_score()))
         longest = np.abs(step).max(axis=1, initial=0.0)
         # Shortened as a whole, so that the direction stays.
-        step *= np.minimum(1.0, _LONGEST / np.maximum(longest, 1e-300))[:, None]
+        step *= np.minimum(1.0, _LONGEST / np.maximum(longest, _TINY))[:, None]
         self._num_steps += 1
         shorter = np.maximum(_LEAST, _SHRINK * self._share) if self._num_steps > _EARLY else _DAMPED
         # A negative product with the previous step is a reversal: phi and ratings overshoot in turn.
@@ -269,7 +271,7 @@ class _Solver:
         free = np.where(self._is_free, self._first_information(), 0.0)
         meat[:, bots, bots] += free
         sandwich = self._inverse @ meat @ self._inverse
-        own = 1 / np.maximum(self._first_information(), 1e-300)
+        own = 1 / np.maximum(self._first_information(), _TINY)
         variance = np.where(self._is_fitted, sandwich[:, bots, bots], own)
         spread = self._mean * (1 - self._mean)
         return Solution(

@@ -12,6 +12,8 @@ from arena.errors import ConfigError
 
 Cells: TypeAlias = Sequence[float]
 """Counts from the worst result to the best: loss, draw, win; or LL, LD, DD + WL, WD, WW."""
+_ELO_PER_DECADE = 400
+"""Elo difference at which ten points are taken for each one lost."""
 NELO_PER_SIGMA = 800 / math.log(10)
 """Normalized Elo per standard deviation of one match. With it both scales agree for small differences without
 draws, where a match has deviation 1/2 and an Elo moves its score by ln 10 / 1600."""
@@ -34,12 +36,12 @@ def expected_elo(score: float) -> float:
             f"no Elo difference has an expected score of {score}; it must be above 0 and below 1"
         )
     # Not the logarithm of 1 / score - 1, which loses digits near 1.
-    return 400 * (math.log10(score) - math.log10(1 - score))
+    return _ELO_PER_DECADE * (math.log10(score) - math.log10(1 - score))
 
 
 def expected_score(elo: float) -> float:
     """Return the expected points per match at an Elo difference, which may be infinite."""
-    return 1 / (1 + 10 ** (-elo / 400)) if elo > -_FARTHEST else 0.0
+    return 1 / (1 + 10 ** (-elo / _ELO_PER_DECADE)) if elo > -_FARTHEST else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SPARE_DEGREES = 4.0
 """Degrees of freedom besides the informative clusters: the design effect is shrunk towards the field and
 1."""
+_Z95 = 1.96
+"""Quantile 0.975 of the normal distribution."""
 _AT_ONCE = 8192
 """Number of gaps times encounters of one field that are followed together. The neighbours of 40 bots all at
 once take 3 MB for a moment, which a process often keeps."""
@@ -104,6 +106,8 @@ def _gaps_of(
 ) -> list[Gap]:
     elo = solution.strength[gaps.group, gaps.low] - solution.strength[gaps.group, gaps.high]
     curve, phi = curves(solution, gaps)
+    # The spread of clusters is estimated itself, so the quantile is Student's; many clusters make it the
+    # normal one.
     quantile = np.array([student_quantile(each, 1 - level / 2) for each in degrees.tolist()])
     if 2 < solution.strength.shape[1] <= MOST_BOTS and not solution.is_fitted:  # noqa: PLR2004 # of two it is exact
         rough = follow(curve, elo, phi, quantile, ROUGH_HALVINGS)
@@ -168,7 +172,7 @@ class Ratings:
     @property
     def advantage_error(self) -> float:
         """Half of its 95 % interval, Elo."""
-        return 1.96 * math.sqrt(float(self.solution.advantage_variance[0])) / LOGITS_PER_ELO
+        return _Z95 * math.sqrt(float(self.solution.advantage_variance[0])) / LOGITS_PER_ELO
 
     @cached_property
     def num_pairs(self) -> tuple[int, ...]:
@@ -269,6 +273,7 @@ class Ratings:
 
     def ranking(self) -> tuple[tuple[int, ...], ...]:
         """Return the bots of each table from the highest rating down, the table with most matches first."""
+        # Equal ratings are ordered by name, so that the order does not depend on who was entered first.
         bots = sorted(range(len(self.names)), key=lambda bot: (-self.elo[bot], self.names[bot], bot))
         tables = [tuple(bot for bot in bots if self.table[bot] == table) for table in sorted(set(self.table))]
         return tuple(sorted(tables, key=lambda table: -sum(self.num_matches[bot] for bot in table)))
@@ -303,6 +308,7 @@ class Ratings:
     def _open(self, i: int, j: int) -> tuple[bool, bool]:
         """Return whether no chain of results bounds the gap of `i` above `j` from below, and from above."""
         one, other = self.strong[i], self.strong[j]
+        # A chain of points taken from `j` bounds the gap from below, one of points given to `j` from above.
         if one == other:
             return False, False
         return other not in self._reach[one], one not in self._reach[other]
@@ -326,5 +332,6 @@ def took(encounters: Encounters) -> list[tuple[int, int]]:
     low, high = encounters.low.tolist(), encounters.high.tolist()
     edges: list[tuple[int, int]] = []
     for i, j, (losses, draws, wins) in zip(low, high, results.tolist(), strict=True):
+        # A list times a bool: one edge or none.
         edges += [(i, j)] * (wins + draws > 0) + [(j, i)] * (losses + draws > 0)
     return edges

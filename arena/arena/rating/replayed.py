@@ -162,6 +162,7 @@ def correct(
     for step in (0, 1):
         fits = np.array([replay(model, step * num_replays + number) for number in range(num_replays)])
         slope = _slope(fits.mean(axis=0), model)
+        # What a correction of each replay would have found, less the truth that it was drawn from.
         away = fits / _own_slopes(fits, slope, model)[:, None] - model
         model = _likely(fitted / slope, fits / slope)
     return Replayed(fitted / slope, slope, away)

@@ -49,7 +49,9 @@ class Hypotheses:
 
 @lru_cache(maxsize=16)
 def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
-    """Return the log likelihood ratios at which H0 and H1 are accepted (Wald).
+    """Return the log likelihood ratios at which H0 and H1 are accepted.
+
+    Source: Wald, Sequential Tests of Statistical Hypotheses (1945).
 
     Raises:
         ConfigError: error rates that are not above 0, or whose sum is not below 1.
@@ -79,6 +81,7 @@ def log_likelihood_ratio(
     Raises:
         ConfigError: another number of cells, or a negative one.
     """
+    # Only for its checks of the cells.
     moments([cell or _EMPTY_CELL for cell in cells])
     sample = np.array([cells], dtype=np.float64)
     return float(log_likelihood_ratios(sample, elo0, elo1, model=model)[0])
@@ -107,6 +110,8 @@ def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model:
             for elo in (elo0, elo1)
         ]
     else:
+        # The mean of a pair deviates less than one match, by the root of 2, so its target is that much
+        # higher.
         per_match = math.sqrt(2) if num_cells == NUM_PAIR_CELLS else 1.0
         laws = [_normalized_law(observed, scores, elo * per_match / NELO_PER_SIGMA) for elo in (elo0, elo1)]
     return totals * np.sum(observed * (np.log(laws[1]) - np.log(laws[0])), axis=1)
@@ -115,8 +120,9 @@ def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model:
 def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
     """Return the maximum-likelihood distributions under which `values` have mean 0; all `[samples, cells]`.
 
-    It is observed / (1 + theta * values). The mean decreases in theta between the poles; Newton's step is
-    taken if it stays between the narrowing bounds, otherwise they are bisected.
+    It is observed / (1 + theta * values), as in the empirical likelihood of Owen (1988). The mean decreases
+    in theta between the poles; Newton's step is taken if it stays between the narrowing bounds, otherwise
+    they are bisected.
     """
     # Between these poles all probabilities are positive.
     low, high = -1 / values.max(axis=1), -1 / values.min(axis=1)

@@ -119,6 +119,7 @@ class ClusterSums:
 
     def squares(self, mean: FloatArray) -> FloatArray:
         """Return the sum of (S - M * mean)² over clusters, `[encounters]`."""
+        # The square multiplied out, so that the clusters themselves need not be kept.
         return self.ss - 2 * mean * self.ms + mean * mean * self.mm
 
     @property

@@ -85,6 +85,7 @@ def tie_breaks(meetings: Sequence[Meeting], num_bots: int) -> list[TieBreaks]:
         if meeting.other is not None:
             own[meeting.other].append(meeting.reversed())
     points = [sum(meeting.points for meeting in own[bot]) for bot in range(num_bots)]
+    # Points are multiples of one half, which floats hold exactly, so they can be keys.
     level: defaultdict[float, set[int]] = defaultdict(set)
     for bot, each in enumerate(points):
         level[each].add(bot)

@@ -103,6 +103,7 @@ def double_elimination(num_bots: int) -> list[TieShape]:
 
 def _seeds(num_bots: int) -> list[SlotOrigin]:
     """Return the slots of the first round; those of seeds from `num_bots` on are byes."""
+    # The least power of two that has a slot for each bot.
     return [SlotOrigin("seed", seed) for seed in fold(1 << (num_bots - 1).bit_length())]
 
 

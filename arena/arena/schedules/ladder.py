@@ -220,6 +220,8 @@ class _Draft:
     def _near(self, ranking: _Ranking, bot: int, number: int) -> int:
         """Draw an opponent with a probability proportional to 1 / distance in the ranking."""
         place = ranking.places[bot]
+        # Near opponents are likely, but none is impossible, so that chains of matches connect the whole
+        # field.
         weights = [1 / abs(at - place) if at != place else 0.0 for at in range(len(ranking.seats))]
         left = self._draw("opponent", number, bot) / _DRAWN * sum(weights)
         for seat, weight in zip(ranking.seats, weights, strict=True):
@@ -230,6 +232,7 @@ class _Draft:
         return ranking.seats[-1] if ranking.seats[-1] != bot else ranking.seats[-2]
 
     def _draw(self, purpose: str, number: int, seat: int) -> int:
+        # The purpose is part of the text, so that the draws of one pair are independent of each other.
         return draw_number(f"{self._seed}/ladder-{purpose}/{number}/{seat}")
 
 
@@ -263,6 +266,7 @@ def _mode(low: IntArray, high: IntArray, sums: FoldSums, num: int) -> FloatArray
     strength = np.zeros(num)
     value = _log_posterior(strength, low, high, sums)
     for _ in range(_MAX_STEPS):
+        # The logistic function, without an overflow at any gap.
         mean = np.exp(-np.logaddexp(0.0, strength[high] - strength[low]))
         score = sums.points - sums.matches * mean
         gradient = np.bincount(low, score, num) - np.bincount(high, score, num) - strength / _PRIOR_SD**2

@@ -36,6 +36,8 @@ _EVERY = 4
 _EVERY_UNTIL = 200
 _GROWTH = 102
 """Afterwards each look has 2 % more pairs than the one before; in per cent."""
+_MAX_RATIOS = 4096
+"""Number of likelihood ratios that are kept; a test of 1,000 pairs has 127 looks."""
 _OPEN: Final = -1.0
 """Stands for the points of a match without a result."""
 _DECISION = re.compile(r"(H0|H1|undecided) after [0-9]+ pairs: ([0-9]+(?: [0-9]+){4})")
@@ -90,6 +92,7 @@ class SprtTest(Hypotheses):
             decision = decide(ratio, self.alpha, self.beta)
             if decision is not None:
                 return SprtState(decision, look, ratio, cells)
+        # Pairs after the last look are shown in the state, but judged only at the next one.
         for half in half_points[last:]:
             counts[half] += 1
         cells = tuple(counts)
@@ -172,7 +175,7 @@ def _pairs_of(num_openings: int) -> list[tuple[MatchKey, MatchKey]]:
     return [((TEST_ENCOUNTER, 2 * pair), (TEST_ENCOUNTER, 2 * pair + 1)) for pair in range(num_openings)]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_MAX_RATIOS)
 def _ratio(test: SprtTest, cells: tuple[int, ...]) -> float:
     # Cached: a schedule is asked after every few results, and evaluates all looks each time; one costs 4 ms.
     return log_likelihood_ratio(cells, test.elo0, test.elo1, model=test.model)
@@ -187,6 +190,7 @@ def looks(num_openings: int) -> Iterator[int]:
     look = _EVERY
     while look < num_openings:
         yield look
+        # Divided with rounding up, so that each look is later than the one before.
         look = look + _EVERY if look < _EVERY_UNTIL else -(-look * _GROWTH // 100)
     yield num_openings
 
@@ -222,6 +226,7 @@ class SprtSchedule:
         """Return the next pairs, or the decision."""
         state = self.state(view.results, view.decision)
         begin = len(view.plan)
+        # Whole pairs: a single match would not count.
         num_matches = max(2, wanted - wanted % 2)
         if state.decision is not None and not view.decision and self.then_rate:
             return HasDecided(str(state))
