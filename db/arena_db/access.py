@@ -132,6 +132,7 @@ class Access:
         """Interrupt the running query and all later ones; see `Store.interrupt`."""
         if not self.settings.read_only:
             raise RefusedError(f"{self.place} is open for writing, so its queries cannot be interrupted")
+        # First the flag: a query that begins after the interruption must see it.
         self._is_stopped = True
         self.backend.interrupt()
 
@@ -175,6 +176,7 @@ class Access:
     @contextmanager
     def at_one_moment(self) -> Generator[None]:
         """Run all queries of this thread within a `with` block on one snapshot; see `Store.at_one_moment`."""
+        # Nested: the snapshot of the outer block stays.
         if self._asking.moment is not None:
             yield
             return
@@ -326,6 +328,8 @@ class Access:
             with translated(self.place):
                 with self.transaction(settings) as connection:
                     stored = spool.store(connection, claimed=claimed)
+                # After the commit: if the process is killed in between, the records are found stored and
+                # skipped.
                 spool.discard(stored)
 
     def beside(self, write: Callable[[Any], _Result], most_ms: int) -> _Result:

@@ -87,6 +87,7 @@ def held_by_living(connection: Connection) -> str | None:
 
 def release(connection: Connection, fence: Fence) -> None:
     """Release the lease of a claim, unless another claim was made after it."""
+    # The epoch stays, so that the next claim gets a higher one and this one never becomes valid again.
     held = (leases.c.tournament_id == fence.tournament) & (leases.c.epoch == fence.epoch)
     connection.execute(update(leases).where(held).values(uuid="", expires_at=0.0))
 
@@ -104,6 +105,7 @@ def _gives_way(lease: LeaseRecord, owner: Owner, *, take_over: bool) -> bool:
 
 def _holders(connection: Connection, tournament: int | None) -> list[_Holder]:
     """Return the holder of a tournament's lease, or the holders of all leases."""
+    # Times are compared in the database, by its clock: those of machines differ.
     conditions = [] if tournament is None else [leases.c.tournament_id == tournament]
     rows = connection.execute(
         select(
@@ -154,6 +156,7 @@ def has_waiting_command(connection: Connection, tournament: int) -> bool:
 
 def take_commands(connection: Connection, tournament: int) -> list[CommandRecord]:
     """Return the commands that have not been taken yet, oldest first, and mark them as taken."""
+    # Read and marked by one statement, so that a command is handled once, whoever else asks.
     taken = update(commands).where(_waiting(tournament)).values(taken_at=now()).returning(commands)
     return sorted(map(_command, connection.execute(taken)), key=lambda command: command.id)
 

@@ -102,6 +102,7 @@ def withdraw(connection: Connection, tournament: int, seat: int, state: str, why
         connection.execute(update(entrants).where(_at(tournament, seat)).values(left))
     replays.forget(connection, tournament)
     lease = coordination.find(connection, tournament)
+    # A living run knows which of its matches are running, and drops the others itself.
     if lease is None or not lease.is_alive:
         drop(connection, tournament, ())
 

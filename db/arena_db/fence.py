@@ -49,6 +49,7 @@ def pass_fence(connection: Connection, fence: Fence) -> None:
 
 def beat(connection: Connection, fence: Fence) -> None:
     """Renew the lease of a claim, in a transaction that has passed the fence."""
+    # With the epoch: the row may belong to a later claim by now.
     own = (leases.c.tournament_id == fence.tournament) & (leases.c.epoch == fence.epoch)
     # Times are those of the database's clock, because clocks of machines differ.
     connection.execute(update(leases).where(own).values(beat_at=now(), expires_at=now() + LEASE_S))

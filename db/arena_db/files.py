@@ -37,10 +37,12 @@ def write_durably(path: Path, content: bytes) -> None:
     part = part_of(path)
     try:
         part.write_bytes(content)
+        # Before the rename: otherwise a power cut could leave the name with an empty file.
         sync_file(part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+    # The name is part of the folder, which is synced on its own.
     sync_folder(path.parent)
 
 
@@ -102,6 +104,7 @@ def take_name(part: Path, path: Path) -> None:
         OSError: it cannot be renamed.
     """
     try:
+        # Fails if the name exists, in one step; a rename would replace that file.
         os.link(part, path)
     except FileExistsError:
         raise

@@ -62,6 +62,8 @@ __all__ = ["ColdTournaments", "Frozen"]
 
 _AT_ONCE: Final = 5_000
 """Rows fetched at once: a tournament of a million matches need not fit into memory."""
+_MAX_FOLDERS: Final = 99
+"""Maximum number of folders of one tournament within a folder."""
 _POINTERS: Final = from_row("first_bot", "second_bot", "versions_id", "record_hash")
 _TOLD: Final = ("uid", "name", "type", "game", "num_actions", "seed", "event", "site", "created_at", "config")
 """Columns of a tournament that its manifest tells, for readers without the store."""
@@ -130,6 +132,7 @@ class ColdTournaments:
                     folder = _written(connection, tournament, parent)
                 except OSError as error:
                     raise AccessError(f"cannot write to {parent}: {error}") from error
+            # Read back from the disk: its hash is what the store will expect.
             manifest, manifest_hash = archive.read_manifest(folder)
             with self._access.backend.removing(self._access.settings) as connection:
                 _require_ended(connection, tournament)
@@ -258,7 +261,7 @@ def _written(connection: Connection, tournament: int, parent: Path) -> Path:
 
 def _names(parent: Path, name: str) -> Iterator[Path]:
     yield parent / name
-    for number in range(2, 100):
+    for number in range(2, _MAX_FOLDERS + 1):
         yield parent / f"{name}-{number}"
 
 

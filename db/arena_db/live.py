@@ -186,6 +186,7 @@ def _prune(connection: Connection, tournament: int, cut: int) -> None:
 def _remove(connection: Connection, tournament: int, condition: ColumnElement[bool]) -> None:
     removed = connection.scalars(delete(live_events).where(condition).returning(live_events.c.seq)).all()
     if removed:
+        # Never lowered: a reader behind any removed event must learn that it has a gap.
         own = (leases.c.tournament_id == tournament) & (leases.c.pruned_seq < max(removed))
         connection.execute(update(leases).where(own).values(pruned_seq=max(removed)))
 

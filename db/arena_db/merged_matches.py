@@ -137,6 +137,7 @@ class MatchMerge:
         found: dict[tuple[int, int], tuple[int, bytes]] = {}
         names = (matches.c.number, matches.c.attempt, matches.c.id, matches.c.record_hash)
         own = matches.c.tournament_id == self._here
+        # Number and attempt are the same in all stores; ids are not.
         for some in parts(sorted({row.number for row in rows})):
             for row in self._target.execute(select(*names).where(own, matches.c.number.in_(some))):
                 found[row.number, row.attempt] = (row.id, row.record_hash)

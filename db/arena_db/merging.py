@@ -148,6 +148,7 @@ class _TournamentMerge:
             self._add_points()
             self._add_replay()
         self._count(None if known is None else known, may_grow=may_grow)
+        # Last: seals are over the rows as they are in this store, with its own ids.
         seals.seal_anew(self._target, self._here)
         name = self._target.scalar(select(tournaments.c.name).where(tournaments.c.id == self._here))
         return MergedTournament(str(name), row.name, found.num_matches, self._num_rows, is_new)

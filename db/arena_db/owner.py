@@ -18,6 +18,8 @@ _PROC: Final = Path("/proc")
 SILENT_S: Final = 30.0
 """Seconds without a write after which the holder of a lease may be replaced on request; a live holder writes
 at least every ten seconds."""
+_START: Final = 18
+"""Index of the start time (field 22 of `/proc/PID/stat`) among the fields after the state (field 3)."""
 _ENDED: Final = "ZX"
 """Process states of `/proc/PID/stat` in which a process no longer runs: zombie and dead."""
 
@@ -91,6 +93,7 @@ def is_alive(owner: Owner) -> bool | None:
     boot_id = _boot_id()
     if owner.host != _host() or not boot_id:
         return None
+    # Ids of processes are used again, but not with the same start on the same boot.
     return owner.boot_id == boot_id and _start(owner.pid) == owner.pid_start
 
 
@@ -120,5 +123,5 @@ def _start(pid: int) -> int | None:
         # The name of the program stands in parentheses and may contain any character, so split after the last
         # one.
         state, *fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-        return None if state in _ENDED else int(fields[18])
+        return None if state in _ENDED else int(fields[_START])
     return None

@@ -312,6 +312,7 @@ def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
 
 def free_name(connection: Connection, wanted: str) -> str:
     """Return the wanted name if it is free, otherwise with the first free number appended."""
+    # The caller holds the write lock, so nobody takes the name meanwhile.
     name, suffix = wanted, 1
     while find_tournament(connection, name) is not None:
         suffix += 1

@@ -87,6 +87,7 @@ def amending(connection: Connection, tournament: int) -> Generator[None]:
     for fault in _wrong_amended(connection, tournament):
         raise DamagedError(f"{fault}; `arena db check` shows more")
     yield
+    # Not after an error, which rolls back what was amended.
     _seal_amended(connection, tournament)
 
 
@@ -131,6 +132,7 @@ def seal_plan(connection: Connection, tournament: int, rows: Sequence[tuple[Any,
         rows: number, encounter, number within it, both seats and opening of each match, by number.
     """
     last = select(seals.c.content_hash).where(*_part(tournament, "plan"))
+    # The first link of a plan continues nothing.
     before = connection.scalar(last.order_by(seals.c.number.desc()).limit(1)) or b""
     links: list[tuple[Any, ...]] = []
     for start in range(0, len(rows), LINK):
@@ -167,6 +169,7 @@ def wrong_replays(connection: Connection) -> Iterator[int]:
     """Yield tournaments whose replayed ratings contradict their seal, or where one of the two is missing."""
     kept = set(connection.scalars(select(replays.c.tournament_id)))
     sealed = set(connection.scalars(select(seals.c.tournament_id).where(seals.c.part == "replays")))
+    # Both: a seal without ratings is as wrong as ratings without a seal.
     for tournament in sorted(kept | sealed):
         if _stored(connection, tournament, "replays") != _replay_hash(connection, tournament):
             yield tournament

@@ -149,6 +149,7 @@ class SumProof:
         product = (numbers.course[side] + moves * self._moves) % _PRIME * numbers.half_points[side][points]
         sums[_RESULTS * side + points] += 1
         tournament, encounter, match_no = place
+        # Matches 2k and 2k + 1 of an encounter are a pair.
         pair = (tournament, encounter, match_no >> 1)
         other = self._pending.pop(pair, None)
         if other is None:
@@ -191,6 +192,7 @@ class SumProof:
         ).all()
         ids: dict[Key, int] = {(row[1], row[2], row[3], row[4]): row[0] for row in keys}
         played = self._by_encounter()
+        # A key twice, or matches without a row, is damage that the products below would not show.
         if len(ids) != len(keys) or not played.keys() <= ids.keys():
             return False
         products = dict.fromkeys(ids.values(), 1)
@@ -275,6 +277,7 @@ class SumProof:
             if row[13] or row[14]:
                 product = product * _power_of_pairs(numbers, row[13], row[14]) % _PRIME
             products[number] = product
+        # A stray that is left over belongs to no stored cluster.
         return place == _END[0]
 
     def _number(self, opening: int) -> _Numbers:

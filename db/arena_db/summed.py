@@ -192,6 +192,7 @@ def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) ->
         ids[pool, tournament, low, high] = number
         sums[pool, tournament, low, high] = tuple(values)
     start, newest = resumming.first_unsummed(connection), resumming.last_match(connection)
+    # Nothing was saved since the last call of `sum_up`.
     if start > newest:
         return _played(sums)
     if tournament in resumming.list_pruned(connection):
@@ -199,6 +200,7 @@ def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) ->
         sums, ids, start = {}, {}, 1
     since = Summing()
     resumming.fill(connection, since, start, newest, tournament or None)
+    # A match belongs to two encounters, in its tournament and in its pool; a table shows one kind.
     wanted = [key for key in since.encounters() if key[0] in pool_ids and key[1] == tournament]
     for changed, new in since.totals(connection, ids, wanted).sums.items():
         before = sums.get(changed)

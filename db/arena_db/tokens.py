@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredTokens", "TokenRecord"]
 
+# Without `used_on`, which changes on each day of use.
 _SEALED: Final = ("sha256", "role", "bot", "created_at", "expires_at", "revoked_at")
+_HASH_BYTES: Final = 32
+"""Bytes of a SHA-256."""
 _USE_MS: Final = 200
 """Milliseconds to wait for the lock before a use goes unrecorded: a page waits for it."""
 
@@ -81,9 +84,10 @@ class StoredTokens:
             if number is None:
                 made = insert(accounts).values(name=account, created_at=now())
                 number = connection.scalar(made.returning(accounts.c.id))
+            # The seal needs the id of the row, so the row first gets one of zeros.
             values = {"sha256": digest, "role": role, "bot": bot, "expires_at": expires_at}
             token = insert(tokens).values(
-                **values, account_id=number, created_at=now(), content_hash=bytes(32)
+                **values, account_id=number, created_at=now(), content_hash=bytes(_HASH_BYTES)
             )
             found = connection.scalar(token.returning(tokens.c.id)) or 0
             _seal(connection, found)
@@ -102,6 +106,7 @@ class StoredTokens:
         """
         with self._access.read() as connection:
             row = _row(connection, tokens.c.sha256 == digest)
+        # A damaged index may lead to the row of another token.
         if row is None or not compare_digest(bytes(row.sha256), digest):
             return None
         if bytes(row.content_hash) != _content_hash(row):

@@ -205,6 +205,7 @@ class StoreTransfers:
                 _note_removal(connection, tournament, target, who)
                 _delete(connection, tournament)
         finally:
+            # After the rename only what was beside the part is left; after an error also the part.
             for suffix in ("", "-wal", "-shm", "-lock"):
                 part.with_name(part.name + suffix).unlink(missing_ok=True)
 

@@ -97,6 +97,7 @@ def settle(connection: Connection, changed: Sequence[Row[*tuple[Any, ...]]], *, 
     for tournament, own in _by_tournament(changed):
         _count(connection, tournament, own, -1 if make_void else 1)
         _drop_ratings(connection, tournament, own)
+    # After the tallies, but before the commit: no reader sees one without the other.
     recompute(connection, map(_counted, filter(_counts, changed)))
 
 

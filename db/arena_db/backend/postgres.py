@@ -356,6 +356,7 @@ class _Watch:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+        # Outside of the lock, which the thread needs to end.
         if self._thread is not None:
             self._thread.join()
 

@@ -76,6 +76,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], bytes]:
         raise DamagedError(f"{path} cannot be read ({error})") from error
     if manifest.get("format") != FORMAT or set(known) != {file_of(folder, table).name for table in TABLES}:
         raise DamagedError(f"{path} is not the manifest of an archived tournament")
+    # Over the bytes of the file, not over what was parsed from them.
     return manifest, sha256(content).digest()
 
 

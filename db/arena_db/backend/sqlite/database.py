@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from arena_db.backend.settings import StoreSettings
     from arena_db.backend.sqlite.engine import FileSettings
 
+_NEVER: Final = 1 << 63
+"""Size in bytes that no log reaches."""
 _ASKED_EVERY: Final = 100_000
 """Number of instructions of SQLite's virtual machine, about a millisecond, between two calls of
 `is_wanted`."""
@@ -46,6 +48,7 @@ class SqliteBackend:
 
     def close(self) -> None:
         """Close all connections; closing the last one on a store checkpoints its write-ahead log."""
+        # The last connection writes the log into the file, which is a write like any other.
         with writer_lock(self._settings):
             self.engine.dispose()
 
@@ -76,6 +79,7 @@ class SqliteBackend:
         with self.engine.connect() if held is None else one_snapshot(held) as connection:
             if self._settings.read_only:
                 raw: Any = connection.connection.driver_connection
+                # Without a condition, the handler of the connection's last query is removed.
                 handler = None if is_wanted is None else lambda: not is_wanted()
                 raw.set_progress_handler(handler, _ASKED_EVERY)
             yield connection
@@ -102,6 +106,7 @@ class SqliteBackend:
         with writer_lock(settings), closing(open_raw(settings)) as raw:
             raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
             raw.execute("BEGIN IMMEDIATE")
+            # After an error the connection is closed without a commit, which rolls back.
             yield raw
             raw.execute("COMMIT")
 
@@ -111,6 +116,7 @@ class SqliteBackend:
 
     def interrupt(self) -> None:
         """Interrupt the running queries."""
+        # A copy, because other threads open and close connections meanwhile.
         for raw in list(self._raws.values()):
             # A connection that is being closed has no query to interrupt.
             with suppress(self._settings.driver.module.ProgrammingError):
@@ -222,11 +228,12 @@ class _Log:
             if not any(_fold_back(raw) for _ in range(WAITS)):
                 self._wait_again(size)
         elif self._settings.driver.single_writer:
+            # Such a library does not checkpoint by itself; PASSIVE waits for nobody.
             raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _wait_again(self, size: int) -> None:
         # Above the bound only time decides when to wait again.
-        self._next_size = size + STEP if size < BOUND else 1 << 63
+        self._next_size = size + STEP if size < BOUND else _NEVER
         self._next_time = monotonic() + PAUSE * WAITS * WAIT_MS / 1000
         if size >= WARNED_AT and not self._has_warned:
             self._has_warned = True
@@ -251,6 +258,7 @@ class _Log:
 
 def _fold_back(raw: Any) -> bool:  # noqa: ANN401 — see above
     """Copy the whole log into the file and reset it; return whether the readers permitted it."""
+    # TRUNCATE waits for readers up to the timeout; the first column is 1 if it gave up.
     (is_vain, *_) = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return not is_vain
 
@@ -316,6 +324,7 @@ class _StorePlace:
         """
         for name, known in self._known.items():
             found = _identity(name)
+            # A log that did not exist when it was recorded may appear later.
             if found != known and known is not None:
                 error = MovedError(f"{name} was {_fate(known, is_there=found is not None)}")
                 error.is_replaced = found is not None

@@ -94,6 +94,7 @@ def open_raw(settings: FileSettings, *, create: bool = False, foreign_keys: bool
             _uri(settings, create=create),
             uri=True,
             timeout=settings.busy_ms / 1000,
+            # The driver must not begin transactions, and `interrupt` comes from another thread.
             isolation_level=None,
             check_same_thread=False,
         )
@@ -183,10 +184,12 @@ def writing(
     """
     with writer_lock(settings), engine.connect() as connection:
         raw: Any = connection.connection.driver_connection
+        # Set for each transaction: the connection comes from the pool with the settings of the last one.
         raw.execute(f"PRAGMA busy_timeout={settings.busy_ms}").fetchall()
         raw.execute(f"PRAGMA synchronous={_synchronous(settings)}").fetchall()
         with connection.execution_options(arena_write=True).begin():
             yield connection
+        # A checkpoint is not possible within a transaction.
         if after is not None:
             after(raw)
 
@@ -244,9 +247,12 @@ def _set_pragmas(raw: Any, settings: FileSettings, *, foreign_keys: bool) -> Non
     wanted: dict[str, int | str] = {
         "busy_timeout": settings.busy_ms,
         "foreign_keys": int(foreign_keys),
+        # A schema from elsewhere calls harmless functions only; damage of a page is noticed when it is read.
         "trusted_schema": 0,
         "cell_size_check": 1,
+        # An error of the disk in mapped memory is a signal, which would end the process.
         "mmap_size": 0,
+        # Negative: in KiB instead of pages.
         "cache_size": -(_READER_CACHE_KIB if settings.read_only else _CACHE_KIB),
         "journal_size_limit": _LOG_KEPT,
     }

@@ -52,6 +52,7 @@ def moving(settings: FileSettings) -> Generator[StoreMove]:
             leftover.unlink()
         move = StoreMove(_free_name(path), part_of(path))
         names = json.dumps({"old": move.old.name, "part": move.part.name})
+        # On the disk before anything is moved, so that a move can be undone from any point.
         write_durably(_note_of(path), names.encode())
         try:
             yield move
@@ -96,6 +97,7 @@ def _undo(path: Path) -> None:
     old, part = path.with_name(names["old"]), path.with_name(names["part"])
     # The new store is in place once its part was renamed; before that, the old one is moved back.
     if part.exists() or not path.exists():
+        # Back in reverse order, so that this name never has a log without its file.
         for suffix in reversed(_SUFFIXES):
             with suppress(FileNotFoundError):
                 _sibling(old, suffix).rename(_sibling(path, suffix))

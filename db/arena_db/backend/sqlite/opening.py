@@ -49,6 +49,7 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
         DatabaseError: it cannot be used; the kind says why.
     """
     path = settings.place
+    # Before anything is examined: in the middle of a move the file has another name.
     settle(settings)
     if not path.exists() and (settings.read_only or not create):
         raise MissingError(f"no store at {path}; run a tournament first, or name a store with --db FILE")

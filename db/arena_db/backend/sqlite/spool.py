@@ -95,6 +95,7 @@ class Spool:
         """
         done: list[tuple[Path, bool]] = []
         for file in self.waiting():
+            # A file that is gone was stored by another process.
             with suppress(FileNotFoundError):
                 done.append((file, self._store_lines(connection, file.read_bytes().splitlines(), claimed)))
         return done
@@ -107,6 +108,7 @@ class Spool:
                     file.unlink()
                 else:
                     file.replace(file.with_suffix(_REFUSED))
+        # The folder stays while other files wait in it.
         with suppress(OSError):
             sweep_parts(self.folder)
             self.folder.rmdir()
