@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PLAYOUTS = 1000
 _MAX_PLAYOUTS = 10**9
+_MIN_SECONDS = 0.001
 _MAX_SECONDS = 3600.0
 _MAX_C = 100.0
 """The first is the default number of playouts where nothing else limits a move; the others bound the
@@ -146,7 +147,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MctsBot:
         OptionError: an option is unknown, out of range, or not applicable with the others or for `game`.
     """
     reader = OptionReader("mcts", options)
-    seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)
+    seconds = reader.number("seconds", None, low=_MIN_SECONDS, high=_MAX_SECONDS)
     playouts = reader.integer("playouts", None if seconds else _PLAYOUTS, low=1, high=_MAX_PLAYOUTS)
     has_kernels = cell_layout_of(game) is not None
     rollouts = reader.choice("rollouts", "tactical" if has_kernels else "uniform", _C)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 5
 _MAX_DEPTH = 99
+_MIN_SECONDS = 0.001
 _MAX_SECONDS = 3600.0
 _MAX_NODES = 10**12
 """The first is the default depth where nothing else limits a move: 0.1 ms a move.
@@ -94,7 +95,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> MinimaxBot:
     """Make the bot; options `depth` (plies after the candidate action), `seconds` and `nodes` per move."""
     reader = OptionReader("minimax", options)
     depth = reader.integer("depth", None, low=1, high=_MAX_DEPTH)
-    seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)
+    seconds = reader.number("seconds", None, low=_MIN_SECONDS, high=_MAX_SECONDS)
     nodes = reader.integer("nodes", None, low=1, high=_MAX_NODES)
     reader.done()
     return MinimaxBot(game, seed, depth=depth, seconds=seconds, nodes=nodes)

@@ -23,6 +23,8 @@ ENGINE_FDS = "ARENA_ENGINE_FDS"
 _LINE_END = re.compile(rb"[\r\n]")
 _PR_SET_PDEATHSIG = 1
 _SIGKILL = 9
+_SIGNALLED = 128
+"""Added to the number of a signal in an exit code, as a shell does."""
 _DEATH_S = 1.0
 """Seconds that a program has to exit after closing its pipes, so that its exit code becomes known."""
 
@@ -37,6 +39,7 @@ class EngineProcess:
         self._writer = writer
         self._popen = popen
         self._buffer = bytearray()
+        # Also runs when the interpreter exits, where a destructor might not.
         self._end = weakref.finalize(self, _end, popen)
 
     def send(self, line: bytes) -> None:
@@ -47,6 +50,7 @@ class EngineProcess:
         """
         try:
             while line:
+                # A full pipe takes only a part.
                 line = line[os.write(self._writer, line) :]
         except BrokenPipeError:
             self.gone()
@@ -98,8 +102,8 @@ class EngineProcess:
             # ended.
             raise SystemExit(1)
         sys.stderr.write(f"{self._name} ended with {code}\n")
-        # Signals are reported as a shell does, as 128 plus their number.
-        raise SystemExit(code if code >= 0 else 128 - code)
+        # Popen reports a signal as its negative number.
+        raise SystemExit(code if code >= 0 else _SIGNALLED - code)
 
     def _line(self) -> bytes | None:
         """Remove and return the first non-blank line of the buffered input, or None."""
@@ -111,6 +115,7 @@ class EngineProcess:
         return None
 
     def _has_output(self, deadline: float) -> bool:
+        # Unlike `select`, it works with descriptors from 1024 on.
         watch = select.poll()
         watch.register(self._reader, select.POLLIN)
         return bool(watch.poll(max(0.0, deadline - time.monotonic()) * 1000))

@@ -24,6 +24,8 @@ _TREE_MB = 256
 """Megabytes for the search tree, out of a bot's gigabyte."""
 _PROBE = 16
 """Number of simulations that are timed to estimate the duration of one."""
+_LEAST_S = 0.001
+"""Least seconds of a search that time limits; -1 stands for no limit."""
 _TIME_SHARE = 0.9
 """Share of the time that a search uses; the rest is for its last simulation and for sending the answer."""
 _MAX_SEED = 2**31 - 1
@@ -66,7 +68,7 @@ class Mcts:
         self.make(0, 0, (_PROBE, -1.0)).mcts_search(state)
         elapsed_s = time.perf_counter() - began
         left_s = _TIME_SHARE * limit.seconds - elapsed_s
-        return wanted, -1.0 if elapsed_s / _PROBE * wanted <= left_s else max(left_s, 0.001)
+        return wanted, -1.0 if elapsed_s / _PROBE * wanted <= left_s else max(left_s, _LEAST_S)
 
     def make(self, player: int, seed: int, settings: tuple[float, ...]) -> Any:  # noqa: ANN401, ARG002 - it plays for both
         """Make a bot."""

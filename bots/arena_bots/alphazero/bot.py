@@ -32,7 +32,9 @@ RECIPES = ("best", "article", "article-selfplay")
 WEIGHTS = Path(__file__).with_name("weights")
 _SIMULATIONS = 400
 _MAX_SIMULATIONS = 10**6
+_MIN_SECONDS = 0.001
 _MAX_SECONDS = 3600.0
+"""Bounds of the option `seconds`."""
 _NODES = 1 << 12
 """Nodes reserved for the tree, unless the limit on simulations needs more."""
 _MOST_BYTES = 1 << 26
@@ -231,7 +233,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> AlphaZeroBot:
         PluginError: the weights cannot be read.
     """
     reader = OptionReader("alphazero", options)
-    seconds = reader.number("seconds", None, low=0.001, high=_MAX_SECONDS)
+    seconds = reader.number("seconds", None, low=_MIN_SECONDS, high=_MAX_SECONDS)
     simulations = reader.integer(
         "simulations", None if seconds else _SIMULATIONS, low=0, high=_MAX_SIMULATIONS
     )

@@ -17,6 +17,12 @@ CLOCK_EVERY = 4
 """Nodes between two reads of the clock. With rules in Python a node takes 2 to 500 µs, a read 0.1 µs."""
 
 
+_FAR_APART = 10**9
+"""Ratio of a win to the best heuristic score: a win in some plies is still 1.0 in `_VALUE_DIGITS` digits."""
+_VALUE_DIGITS = 6
+"""Digits after the point of an exact value."""
+
+
 class Verdict(NamedTuple):
     """The result of a search to one depth, for the side to move."""
 
@@ -41,7 +47,7 @@ class AlphaBeta:
         k = line_length(game)
         self._worth = OpenLines(game.shape, k)
         self._scale = 4.0 ** max(k - 1, 0)
-        self._won = 10**9 * (self._worth.bound + 1)
+        self._won = _FAR_APART * (self._worth.bound + 1)
         self._central = _central_first(game)
         self._rank: list[float] = []
         self._budget: Budget
@@ -64,9 +70,11 @@ class AlphaBeta:
                 verdict = self._root(state, actions, plies)
             except _SpentError:
                 break
+            # No leaf was a guess, or a result within these plies is certain: more depth finds the same.
             if not self._is_open or abs(verdict.score) >= self._won - plies - 1:
                 break
             best = verdict.best
+            # The best of this depth go first at the next; sorting is stable, so the others keep their order.
             actions = sorted(actions, key=lambda action: action not in best)
         return verdict
 
@@ -78,7 +86,7 @@ class AlphaBeta:
         any on 6x6 boards.
         """
         if abs(score) > self._worth.bound:
-            return round(score / self._won, 6)
+            return round(score / self._won, _VALUE_DIGITS)
         return tanh(score / self._scale)
 
     def distance(self, score: int) -> int | None:
@@ -113,6 +121,7 @@ class AlphaBeta:
             self._is_open = True
             worth = self._worth(child.cells)
             return (-worth if player else worth), ()
+        # In some games a player moves again.
         if child.current_player == player:
             return self._best(child, plies - 1, alpha, beta)
         score, line = self._best(child, plies - 1, -beta, -alpha)
@@ -129,6 +138,7 @@ class AlphaBeta:
                 if alpha >= beta:
                     # An action that refutes here often refutes elsewhere: history heuristic (Schaeffer,
                     # 1983).
+                    # The farther from the leaves, the more was cut off, so the more it counts.
                     self._rank[action] -= 4**plies
                     break
         return best, line

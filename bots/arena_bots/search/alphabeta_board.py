@@ -23,7 +23,9 @@ WON = 1 << 30
 """Score of a position that is won now; each ply until the win subtracts one."""
 WORTH, KEY = range(2)
 """Indices in `AlphaBetaBoard.sums`."""
-_LOW = (1 << 32) - 1
+_HALF = 32
+"""Bits of one player's gain in a word of `gains`."""
+_LOW = (1 << _HALF) - 1
 _MAX_K = 10
 """For longer lines gains could reach `LINE`: up to 4^(k - 2) per window, k windows in four directions."""
 _SEED = 4
@@ -97,7 +99,7 @@ def empty_board(geometry: AlphaBetaGeometry) -> AlphaBetaBoard:
     each = _gain(geometry.k, 0, 0)
     return AlphaBetaBoard(
         codes=np.zeros(int(geometry.reach[:, 1:, 0].max()) + 1, np.uint8),
-        gains=through * (each + (each << 32)),
+        gains=through * (each + (each << _HALF)),
         landing=np.arange(num_cells - geometry.columns if geometry.gravity else 0, num_cells, dtype=np.int16),
         sums=np.zeros(2, np.int64),
     )
@@ -133,8 +135,9 @@ def _gain(k: int, own: int, other: int) -> int:
 def _changes(k: int) -> NDArray[np.int64]:
     codes = range((k + 1) ** 2)
     stones = [(code % (k + 1), code // (k + 1)) for code in codes]
-    pairs = [_gain(k, first, second) + (_gain(k, second, first) << 32) for first, second in stones]
-    # A full window takes no further stone, so its entries are never read.
+    pairs = [_gain(k, first, second) + (_gain(k, second, first) << _HALF) for first, second in stones]
+    # A full window takes no further stone, so its entries are never read. The difference of two words may
+    # borrow from the upper half, but added to the first word it makes the second one again, exactly.
     return np.array(
         [[pairs[min(code + step, codes[-1])] - pairs[code] for code in codes] for step in (1, k + 1)],
         np.int64,
@@ -155,13 +158,14 @@ def _keys(rows: int, columns: int, *, gravity: bool) -> NDArray[np.int64]:
     if 3**num_cells < 1 << 63:
         powers = [3**cell for cell in range(num_cells)]
         return np.array([powers, [2 * power for power in powers]], np.int64)
+    # Two positions then share a key with a chance of about 2^-64 a pair.
     return np.random.default_rng(_SEED).integers(-(1 << 63), 1 << 63, (2, num_cells), np.int64)
 
 
 @inline_kernel
 def gain_of(board: AlphaBetaBoard, cell: np.uint64, player: int) -> int:
     """Return the gain of a stone of `player` on `cell`; at least `LINE` if it makes a row of k or more."""
-    return (board.gains[cell] >> (32 * player)) & _LOW
+    return (board.gains[cell] >> (_HALF * player)) & _LOW
 
 
 @inline_kernel
@@ -186,6 +190,7 @@ def put(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, action: int, player:
     reach = geometry.reach[cell]
     for index in range(1, reach[0, 0] + 1):
         row = reach[index]
+        # A code is below (k + 1)^2, at most 121, so it fits a byte.
         code = board.codes[row[0]]
         board.codes[row[0]] = code + step
         change = geometry.changes[player, code]
@@ -203,6 +208,7 @@ def lift(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, action: int, place:
     reach = geometry.reach[cell]
     for index in range(1, reach[0, 0] + 1):
         row = reach[index]
+        # An unsigned index, for which no code is generated that treats negative ones.
         code = np.uint64(board.codes[row[0]] - step)
         board.codes[row[0]] = code
         change = geometry.changes[player, code]
@@ -210,6 +216,7 @@ def lift(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, action: int, place:
             for number in range(1, geometry.k):
                 board.gains[row[number]] -= change
     board.landing[action] = place
+    # Only now the gain is the one that `put` added, since the windows are as they were then.
     gain = without_lines(gain_of(board, cell, player))
     board.sums[WORTH] -= -gain if player else gain
     board.sums[KEY] -= geometry.keys[player, cell]

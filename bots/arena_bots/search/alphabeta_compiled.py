@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _MAX_BITS = 20
 """Log2 of the number of positions in the transposition table, which then takes 16 MiB."""
+_FEWEST_BITS = 11
+"""Log2 of the positions in the table of a search to depth 0; each ply doubles it, up to `_MAX_BITS`."""
 _WORD = 64
 WORK = 1 << 18
 """Maximum actions evaluated between two reads of the clock; each stone re-evaluates all of a board's."""
@@ -49,7 +51,7 @@ class CompiledAlphaBeta:
     def __init__(self, game: Game, geometry: AlphaBetaGeometry, depth: int) -> None:
         cells, num_actions = geometry.rows * geometry.columns, game.num_actions
         levels = min(depth, cells) + 2
-        bits = min(depth + 11, _MAX_BITS)
+        bits = min(depth + _FEWEST_BITS, _MAX_BITS)
         self._geometry = geometry
         self._empty = empty_board(geometry)
         self._symmetries = game.symmetries
@@ -75,6 +77,7 @@ class CompiledAlphaBeta:
         Returns None if the budget does not allow even depth 0. It ends early if more depth cannot change the
         result.
         """
+        # Depth 0 visits each action once.
         if len(state.legal_actions) > budget.nodes or budget.is_late:
             return None
         empty = self._empty
@@ -110,10 +113,12 @@ class CompiledAlphaBeta:
 
     def _reset(self, ply: int, budget: Budget) -> None:
         search = self._search
+        # Entries name their search by its age. Before an age is used again, the entries with it must go.
         if self._age == MAX_AGE:
             search.table[:] = 0
             self._age = 0
         self._age += 1
+        # What earlier positions taught about the order is dropped: an answer depends on its position alone.
         search.history[:] = 0
         search.numbers[:] = 0
         search.numbers[AGE] = self._age
@@ -130,6 +135,7 @@ class CompiledAlphaBeta:
         while how == PAUSED:
             if budget.is_late:
                 return False
+            # A kernel cannot read the clock: it pauses, and its state in `frames` lets the next call go on.
             numbers[PAUSE] = numbers[STONES] + self._slice
             how = run(self._geometry, board, self._search)
         return how == DONE
@@ -147,6 +153,8 @@ class CompiledAlphaBeta:
         """Exclude each action that is the symmetric image of another one from the search."""
         scores = self._search.scores
         for action in range(len(scores)):
+            # Of equivalent actions the one with the lowest number is searched, and `_verdict` adds the
+            # others.
             if any(symmetry.actions[action] < action for symmetry in stabilizer):
                 scores[action] = SKIPPED
 

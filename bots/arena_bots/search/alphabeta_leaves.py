@@ -75,6 +75,7 @@ def best_leaf(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, player: int) -
             if is_line(geometry, board, place, player):
                 return action, BIG
             gain = without_lines(gain)
+        # Of equal gains the first, so that an answer depends on the position alone.
         if gain > best:
             chosen, best = action, gain
     return chosen, best
@@ -98,8 +99,10 @@ def frontier(
         say(search, level, action)
         if gain == BIG:
             return WON - (level + 1)
+    # The last stone fills the board and makes no line: a draw.
     if num_empty(geometry, search, level) == 1:
         return 0
+    # A heuristic score, which more depth could change.
     numbers[OPEN] = 1
     return gain + (-board.sums[WORTH] if player else board.sums[WORTH])
 

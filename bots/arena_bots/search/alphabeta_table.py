@@ -32,6 +32,10 @@ MAX_AGE = (1 << 12) - 1
 _DECIDED = WON - (1 << 16)
 """Scores above this are wins, below its negative losses."""
 _EXACT, _LOWER, _UPPER = range(3)
+_SCORE_AT, _PLIES_AT, _BOUND_AT, _ACTION_AT = 32, 24, 22, 12
+"""Lowest bits of the parts of an entry; the age is below them."""
+_PLIES_MASK, _BOUND_MASK = (1 << 8) - 1, (1 << 2) - 1
+"""Plies have 8 bits (an option bounds them to 99), a bound has 2."""
 _FIRST = 1 << 60
 """Merit that puts a move before all others."""
 _MIX = np.uint64(0x9E37_79B9_7F4A_7C15)
@@ -63,7 +67,11 @@ def keep(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: int)
     search.table[slot, 0] = board.sums[KEY]
     search.table[slot, 1] = (
         # From the top: score, 8 bits of plies, 2 of bound, 10 of action plus one (0 for none), 12 of age.
-        score << 32 | plies << 24 | bound << 22 | (frame[ACTION] + 1) << 12 | search.numbers[AGE]
+        score << _SCORE_AT
+        | plies << _PLIES_AT
+        | bound << _BOUND_AT
+        | (frame[ACTION] + 1) << _ACTION_AT
+        | search.numbers[AGE]
     )
 
 
@@ -78,8 +86,8 @@ def recall(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: in
         return UNKNOWN
     # With a full window the variation is needed too, which the table does not have.
     if not frame[WIDE]:
-        score, bound = entry >> 32, (entry >> 22) & 3
-        known = (entry >> 24) & 0xFF == plies
+        score, bound = entry >> _SCORE_AT, (entry >> _BOUND_AT) & _BOUND_MASK
+        known = (entry >> _PLIES_AT) & _PLIES_MASK == plies
         # A position that is decided within fewer plies is also decided within more.
         if score > _DECIDED:
             known = known or bound != _UPPER
@@ -93,7 +101,7 @@ def recall(board: AlphaBetaBoard, search: AlphaBetaSearch, level: int, plies: in
             or (bound == _UPPER and score <= frame[ALPHA])
         ):
             return score
-    action = ((entry >> 12) & ACTION_MASK) - 1
+    action = ((entry >> _ACTION_AT) & ACTION_MASK) - 1
     for number in range(frame[COUNT]):
         if moves[number] & ACTION_MASK == action:
             moves[number] = _FIRST | action

@@ -43,6 +43,7 @@ class OpenLines:
     def __call__(self, cells: tuple[int, ...]) -> int:
         """Return the worth of a position for player 0; `cells` is `[rows * columns]`."""
         worth = self._worth
+        # A list, because a generator would cost a call for each line.
         return sum([worth(cells[line]) for line in self._lines])
 
 
@@ -69,6 +70,7 @@ def _worth(k: int, line: tuple[int, ...]) -> int:
     for start in range(len(line) - k + 1):
         window = line[start : start + k]
         first, second = window.count(1), window.count(2)
+        # A full window is a finished line, and the match is over: the search scores that itself.
         if first and not second and first < k:
             total += 4 ** (first - 1)
         elif second and not first and second < k:

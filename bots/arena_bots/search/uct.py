@@ -87,6 +87,7 @@ class Tree:
 
     def run(self, budget: Budget) -> int:
         """Make playouts until `budget` is exhausted; return their number, at least one."""
+        # Also if time is up already: an answer needs a tried action.
         self.playout(budget)
         made = 1
         while made < budget.nodes and not budget.is_late:
@@ -162,6 +163,7 @@ class Tree:
 
     def _expand(self, node: Node) -> Node:
         untried = node.untried
+        # Faster than `randrange`; the bias is below the number of actions divided by 2^53.
         index = int(self._random.random() * len(untried))
         # Removing the last element takes the same time however long the list is.
         untried[index], untried[-1] = untried[-1], untried[index]

@@ -98,6 +98,7 @@ class CompiledTree:
         while not self._is_proven and (not made or (made < budget.nodes and not budget.is_late)):
             # Even if time is up before the first playout: an answer needs one tried action.
             wanted = 1 if budget.is_late else int(min(max(budget.nodes - made, 1), most))
+            # The kernel cannot read the clock, so it returns after so many new nodes.
             pause = self._size + NEW_NODES if is_timed else NEVER
             size, some = self._board.grow(self._nodes, self._size, wanted, pause)
             self._size, made = int(size), made + int(some)
@@ -197,6 +198,7 @@ class WordBoard:
         self._rule = selection(settings.c, is_puct=settings.is_puct)
         self._proves = settings.proves
         self._path = np.zeros(layout.max_length + 1, np.uint32)
+        # By its type the kernel is compiled for one kind of rollout alone.
         self._free = None if settings.is_tactical else np.zeros(layout.num_actions, np.uint64)
         self._chance = seeded(0)
         self._own = self._opp = np.uint64(0)

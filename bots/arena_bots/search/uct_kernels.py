@@ -109,6 +109,7 @@ def _expand(
             nodes[end].parent = node
             nodes[end].action = action
             end += 1
+    # Children are neighbours in the array, so a node needs only the first one and their number.
     nodes[node].first = size
     nodes[node].count = end - size
     return end

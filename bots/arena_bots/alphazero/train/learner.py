@@ -32,6 +32,13 @@ _BARRED = -1e4
 """Logit of illegal actions; representable in half precision."""
 _CLIP = 5.0
 """Maximum norm of a gradient."""
+# Those of AlphaZero_Gomoku (J. Song), which the paper of the recipe `article` follows.
+_TOO_FAR, _FAR, _NEAR = 4, 2, 0.5
+"""Multiples of the wanted divergence: no further step is made, the rate falls, or it rises."""
+_FACTOR = 1.5
+"""Change of the learning rate after an update."""
+_LEAST, _MOST = 0.1, 10
+"""Bounds of the factor between the learning rate and that of the plan."""
 
 
 class Losses(NamedTuple):
@@ -113,16 +120,14 @@ class Learner:
                 after = self._policy_of(batch)
                 # The Kullback-Leibler divergence of the new policy from the one before the update.
                 moved = float((before.exp() * (before - after)).sum(dim=1).mean())
-            # The bounds 4, 2 and 1/2, the factor 1.5 and the range from 0.1 to 10 are those of
-            # AlphaZero_Gomoku (J. Song), which the paper of the recipe `article` follows. The rule resembles
-            # the adaptive penalty of PPO (Schulman et al., 2017, section 4): a policy that moves far makes
-            # the next steps shorter.
-            if moved > 4 * plan.kl:
+            # The rule resembles the adaptive penalty of PPO (Schulman et al., 2017, section 4): a policy that
+            # moves far makes the next steps shorter.
+            if moved > _TOO_FAR * plan.kl:
                 break
-        if moved > 2 * plan.kl:
-            self._multiplier = max(self._multiplier / 1.5, 0.1)
-        elif moved < plan.kl / 2:
-            self._multiplier = min(self._multiplier * 1.5, 10)
+        if moved > _FAR * plan.kl:
+            self._multiplier = max(self._multiplier / _FACTOR, _LEAST)
+        elif moved < _NEAR * plan.kl:
+            self._multiplier = min(self._multiplier * _FACTOR, _MOST)
         self._follow()
         return losses
 

@@ -114,6 +114,7 @@ class PolicyValueNet(nn.Module):
         self.design = design
         self.shape = shape
         if design.is_article:
+            # The net of AlphaZero_Gomoku (J. Song), which the article uses.
             widths: Sequence[int] = (shape.planes, 32, 64, 128)
             self.trunk = nn.Sequential(
                 *(Unit(taken, given, 3, norm=False) for taken, given in pairwise(widths))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _ALPHA = 0.3
 """Concentration of the Dirichlet noise."""
+_TINY = 1e-12
+"""Added to the noise of each legal action, so that its sum is above 0."""
 _LEAST_MEMORY_BITS, _LANE_MEMORY_BITS = 15, 4
 """Binary logarithm of a player's cache size, emptied with each network: minimum, and per lane."""
 
@@ -206,9 +208,8 @@ class SelfPlay:
         shares: NDArray[np.float64] = np.where(visits.sum(axis=1, keepdims=True) > 0, visits, found.policy)
         shares /= shares.sum(axis=1, keepdims=True)
         noise: NDArray[np.float64] = np.zeros(shares.shape)
-        # Gamma numbers divided by their sum have a Dirichlet distribution; the constant keeps the sum above
-        # 0.
-        noise[legal] = 1e-12 + rng.gamma(_ALPHA, size=int(legal.sum()))
+        # Gamma numbers divided by their sum have a Dirichlet distribution.
+        noise[legal] = _TINY + rng.gamma(_ALPHA, size=int(legal.sum()))
         noise /= noise.sum(axis=1, keepdims=True)
         mixed = ((1 - plan.noise) * shares + plan.noise * noise).cumsum(axis=1)
         # The number of actions whose cumulative share is below a random number; the last one may not be

@@ -128,7 +128,7 @@ class TablePlay:
         is_going[results != GOING] = False
 
     def _forget(self, table: SearchTables) -> None:
-        table.own.fill(np.uint64(2**64 - 1))
+        table.own.fill(_NOTHING)
         table.size.fill(0)
 
 
@@ -139,6 +139,10 @@ _NOTHING = np.uint64(2**64 - 1)
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 _SHIFT = np.uint64(40)
 """Folds the upper 24 bits, which multiplication mixes best, into those that make the index."""
+_STEPS = np.float32(1 << 24)
+"""Steps of a uniform number: the precision of a float32."""
+_FIRST = np.float32(1e6)
+"""Worth of an unvisited action at the root: above that of each visited one."""
 _BARRED = np.float32(-1)
 """Prior of an illegal action."""
 _LEAST = np.float32(-3e38)
@@ -260,6 +264,7 @@ def walk(
             is_known = table.own[lane, place] == own
             if not is_known and table.size[lane] < most:
                 leaves.own[lane], leaves.opp[lane] = own, opp
+                # All lanes that wait are evaluated as one batch.
                 leaves.waits[lane] = True
                 break
             if is_known and rollouts.known[lane] == depth:
@@ -305,7 +310,7 @@ def _select(
         if is_root:
             worth += np.float32(scales[2]) * rollouts.noise[lane, action] / (1 + count)
             # An unvisited action precedes all visited ones; among several, the prior decides.
-            worth += np.float32(scales[3]) * rooted / count if count else np.float32(1e6)
+            worth += np.float32(scales[3]) * rooted / count if count else _FIRST
         if worth > best:
             best, chosen = worth, action
     return chosen
@@ -315,7 +320,7 @@ def _select(
 def _any_action(own: np.uint64, opp: np.uint64, rollouts: Rollouts, lane: Int, layout: Layout) -> Int:
     """Return a legal action, selected by the lane's random number and the position."""
     # The uniform number is scaled to 24 bits, the precision of a float32.
-    word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(np.float32(16777216) * rollouts.chance[lane])
+    word = (own ^ opp * _MIX[0]) * _MIX[1] ^ np.uint64(_STEPS * rollouts.chance[lane])
     start = np.int64((word >> _SHIFT) % np.uint64(layout.num_actions))
     while not land(own | opp, start, layout):
         start = (start + 1) % layout.num_actions

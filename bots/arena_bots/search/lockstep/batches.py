@@ -8,6 +8,7 @@ import numpy as np
 
 from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.layout import WORD
 from arena.games.kernels.rules import land
 
 if TYPE_CHECKING:
@@ -23,8 +24,11 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 _NOTHING = np.uint64(2**64 - 1)
 """Key of an empty entry; no position has a stone on every bit."""
+# Odd numbers, so that a product determines its factor: 2^64 divided by the golden ratio, the prime PRIME64_2
+# of xxHash, and a third one. They differ, so that exchanged words are not mixed alike.
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(0xD6E8FEB86659FD93))
 _SHIFT = np.uint64(40)
+"""Folds the upper 24 bits, which multiplication mixes best, into those that make the index."""
 
 
 class Net(Protocol):
@@ -66,7 +70,7 @@ class EvaluationCache(NamedTuple):
 
 def cells_of(bits: tuple[int, ...]) -> Cells:
     """Return the location of cells, given the bit number of each."""
-    places = np.zeros(64, np.int64)
+    places = np.zeros(WORD, np.int64)
     places[list(bits)] = np.arange(len(bits))
     return Cells(np.array(bits, np.int64), places)
 
@@ -151,6 +155,7 @@ def gather(
         own, opp = leaves.own[lane], leaves.opp[lane]
         last = leaves.last[lane] if sees_last else _ZERO
         entry = _entry(own, opp, last, memory)
+        # The whole position is compared: equal hashes must not share an evaluation.
         if memory.own[entry] == own and memory.opp[entry] == opp and memory.last[entry] == last:
             leaves.worth[lane] = memory.worth[entry]
             for action in range(memory.logits.shape[1]):

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
+_LEAST = np.float32(-3e38)
+"""Below every logit; close to the least number of 32 bits."""
 
 
 @kernel
@@ -103,6 +105,7 @@ def descend(
                 _arrive(forest, leaves, layout, lane, node, action, ending_cells, scratch, room)
                 break
             node = child
+            # A proven node has one value for ever, so nothing below it needs to be searched.
             if forest.proof[lane, node] != UNKNOWN:
                 leaves.proof[lane] = forest.proof[lane, node]
                 break
@@ -141,6 +144,7 @@ def grow(forest: Forest, leaves: Leaves, layout: Layout) -> None:
     """Set the priors of new leaves, and back their values up to the roots."""
     for lane in range(len(leaves.node)):
         node = np.int64(leaves.node[lane])
+        # A leaf of a full tree has no node for its priors, but its value is backed up all the same.
         if leaves.waits[lane] and node != NOWHERE:
             forest.worth[lane, node] = leaves.worth[lane]
             _spread(forest, leaves, layout, lane, node)
@@ -165,7 +169,7 @@ def _spread(forest: Forest, leaves: Leaves, layout: Layout, lane: Int, node: Int
     own, opp = forest.own[lane, node], forest.opp[lane, node]
     cells = _candidates(own, opp, layout)
     # Softmax over the candidates alone; subtracting the largest logit keeps exp from overflowing.
-    top, rest = np.float32(-3e38), cells
+    top, rest = _LEAST, cells
     while rest:
         top = max(top, leaves.logits[lane, layout.actions[bit_number(rest)]])
         rest &= rest - _ONE
@@ -204,6 +208,7 @@ def _prove(forest: Forest, leaves: Leaves, lane: Int, depth: Int) -> None:
     """
     for index in range(depth - 1, -1, -1):
         node = np.int64(leaves.nodes[lane, index])
+        # Of the results of all children the best for the mover; only with all of them known is it proven.
         best, is_open = LOSS, False
         for action in range(forest.prior.shape[2]):
             if forest.prior[lane, node, action] < 0:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 
+_TINY = np.float32(1e-9)
+"""Least sum of noise, so that a root without searched actions divides by no 0."""
 PLAIN_ENDINGS = 12
 """Maximum empty cells for solving a leaf without a table; with more, a solver with a table is used."""
 MOST_ENDINGS = 24
@@ -164,7 +166,8 @@ class LockstepSearch:
         # Noise of actions that are not searched is left out, and the rest scaled so that priors still sum to
         # one.
         drawn = np.where(is_searched, noise, 0)
-        drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), np.float32(1e-9))
+        drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), _TINY)
+        # As at the roots of AlphaZero (Silver et al., 2018, methods).
         priors[is_searched] = ((1 - share) * priors + share * drawn)[is_searched]
 
     def _descend(self, firsts: NDArray[np.int32], active: NDArray[np.bool_]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from arena.games.kernels.compiling import inline_kernel, kernel
-from arena_bots.search.lockstep.forest import LOSS, NOWHERE, UNKNOWN, WIN, mean
+from arena_bots.search.lockstep.forest import DRAW, LOSS, NOWHERE, UNKNOWN, WIN, mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from arena_bots.search.lockstep.forest import Forest, Rule
 
 _LEAST = np.float32(-3e38)
+"""Below every score; close to the least number of 32 bits."""
 _TINY = np.float32(1e-30)
+"""Least prior, so that its logarithm is finite."""
+_MAX_SCHEDULES = 1024
+"""Number of schedules that are kept."""
 _HALF = np.float32(0.5)
 _ONE = np.float32(1)
 
@@ -89,6 +93,7 @@ def _select_puct(forest: Forest, lane: Int, node: Int, rule: Rule) -> Int:
     for action in range(forest.prior.shape[2]):
         visits += np.int64(forest.visits[lane, node, action])
         total += forest.total[lane, node, action]
+    # First-play urgency: the value that stands for an untried action.
     fresh = np.float32(0) if rule.cautious else total / np.float32(visits)
     scale = np.float32(rule.c_puct * np.sqrt(np.float32(visits)))
     best, chosen, any_action = _LEAST, NOWHERE, NOWHERE
@@ -187,7 +192,8 @@ def improve(forest: Forest, rule: Rule, policy: NDArray[np.float32], values: NDA
         for action in range(forest.prior.shape[2]):
             policy[lane, action] /= weight
         proof = np.int64(forest.proof[lane, 0])
-        values[lane] = value if proof == UNKNOWN else np.float32(2 - proof)
+        # A proof is exact, whatever the playouts before it say.
+        values[lane] = value if proof == UNKNOWN else np.float32(DRAW - proof)
 
 
 @kernel
@@ -203,7 +209,7 @@ DONE = -1
 """No simulation is left."""
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_MAX_SCHEDULES)
 def schedule(considered: int, simulations: int) -> tuple[int, ...]:
     """Return, for each simulation, the current visits of the action to begin with; `[simulations]`.
 

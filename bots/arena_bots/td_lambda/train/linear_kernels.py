@@ -16,6 +16,7 @@ import numpy as np
 from arena.games.kernels.bits import bit_number, num_bits
 from arena.games.kernels.chance import draw
 from arena.games.kernels.compiling import inline_kernel, kernel
+from arena.games.kernels.layout import WORD
 from arena.games.kernels.rules import completing, has_line, land, landings
 from arena_bots.td_lambda.features import BITS, CELLS, LINES, MIDDLE, NUM_FEATURES, OTHER_LINES, OWN_LINES
 from arena_bots.td_lambda.train.openings import happens, opening_length, random_action
@@ -37,6 +38,10 @@ ALPHA, EPSILON, LAMBDA, GAMMA, OPENING, RIVAL, SQUASHED, RULES = range(8)
 and of the shallow opponent, and whether the value is bounded by tanh and wins are blocked in training."""
 
 
+_GAMES, _ERROR, _NUM_ERRORS = 3, 4, 5
+"""Indices of `results`, after the three outcomes against the opponent."""
+
+
 class LinearLearner(NamedTuple):
     """The learnt weights and the scratch space of learning."""
 
@@ -54,7 +59,7 @@ class LinearLearner(NamedTuple):
 
 def new_learner(weights: NDArray[np.float64] | None = None) -> LinearLearner:
     """Return a learner with the given weights, by default zeros."""
-    cells = np.zeros(64, np.int64)
+    cells = np.zeros(WORD, np.int64)
     cells[BITS.astype(np.intp)] = np.arange(CELLS)
     start = np.zeros(NUM_FEATURES) if weights is None else weights.copy()
     pair = (2, NUM_FEATURES)
@@ -84,9 +89,10 @@ def learn_linear(
             rival = -1
         state, outcome = _play(layout, windows, learner, numbers, state, rival, results)
         if rival >= 0:
+            # From the view of the learner, which is the other player.
             seen = outcome if rival == 1 else -outcome
             results[1 - seen] += 1
-        results[3] += 1
+        results[_GAMES] += 1
     chance[0] = state
 
 
@@ -102,6 +108,7 @@ def _play(
 ) -> tuple[np.uint64, Int]:
     """Play a game in which the shallow opponent is player `rival` (-1 for none); return the outcome."""
     own = opp = _ZERO
+    # A trace ends with its game.
     learner.traces[:] = 0
     state, start = opening_length(state, numbers[OPENING])
     ply = begun = 0
@@ -167,6 +174,7 @@ def _move(
     value = _value(learner, numbers, windows, own | stone, opp, last)
     # The derivative of tanh, or of the identity.
     slope = 1 - value * value if numbers[SQUASHED] > 0 else np.float64(1)
+    # The accumulating trace of Sutton and Barto, Reinforcement Learning (2018), section 12.2.
     for feature in range(NUM_FEATURES):
         trace[feature] = numbers[GAMMA] * numbers[LAMBDA] * trace[feature] + slope * last[feature]
     return state, best
@@ -190,6 +198,7 @@ def _best(
         if not stone & allowed:
             continue
         worth = np.float64(0)
+        # A full board is a draw, worth 0.
         if own | opp | stone != layout.full:
             worth = _value(learner, numbers, windows, own | stone, opp, learner.trial)
         if worth > most:
@@ -219,8 +228,8 @@ def _update(
     error = target - value
     for feature in range(NUM_FEATURES):
         learner.weights[feature] += numbers[ALPHA] * error * learner.traces[player, feature]
-    results[4] += abs(error)
-    results[5] += 1
+    results[_ERROR] += abs(error)
+    results[_NUM_ERRORS] += 1
 
 
 @inline_kernel
@@ -242,6 +251,7 @@ def _value(
     while stones:
         features[CELLS + learner.cells[bit_number(stones)]] = 1
         stones &= stones - np.uint64(1)
+    # A column has `ROWS` cells and a guard bit.
     middle = own >> np.uint64(_MIDDLE_COLUMN * (ROWS + 1)) & np.uint64((1 << ROWS) - 1)
     features[MIDDLE] = np.float64(num_bits(middle)) / ROWS
     # A window counts for a player only if the other one has no stone in it.

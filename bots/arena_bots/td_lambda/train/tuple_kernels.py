@@ -39,6 +39,10 @@ ALPHA, EPSILON, LAMBDA, OPENING, ALONE = range(5)
 that only one player explores."""
 
 
+_NUM_PLIES, _ERROR = 3, 4
+"""Indices of `results`, after the three outcomes."""
+
+
 class TupleTables(NamedTuple):
     """The learnt tables, separate for after-states with an even and an odd number of stones."""
 
@@ -105,8 +109,8 @@ def learn(
     for _ in range(num_games):
         start, last, outcome = _play(layout, parts, memory, desk, rates, chance)
         results[1 - outcome] += 1
-        results[3] += last
-        results[4] += _learn_from(memory, desk, rates, start, last, np.float32(outcome))
+        results[_NUM_PLIES] += last
+        results[_ERROR] += _learn_from(memory, desk, rates, start, last, np.float32(outcome))
 
 
 @inline_kernel
