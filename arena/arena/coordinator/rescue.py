@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_FILES = 99
 """Maximum number of rescue files of one tournament."""
+_MAX_NAME = 100
+"""Maximum number of characters of a tournament's name in the name of a file."""
 
 
 @contextmanager
@@ -77,7 +79,7 @@ def _rescue(store: Store, tournament: TournamentRecord) -> str:
 
 def _free_name(folder: Path, tournament: TournamentRecord) -> Path:
     # A name may contain characters that are not valid in file names.
-    name = re.sub(r"[^\w.-]", "_", tournament.name)[:100]
+    name = re.sub(r"[^\w.-]", "_", tournament.name)[:_MAX_NAME]
     for number in range(1, _MOST_FILES + 1):
         target = folder / f"{name}-{tournament.uid[:8]}{'' if number == 1 else f'-{number}'}.spool"
         if not target.exists():

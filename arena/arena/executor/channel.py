@@ -21,6 +21,7 @@ MAX_MESSAGE = 60_000
 _BUFFER = 1 << 18
 """Bytes of a socket's buffer that are asked for, some messages; with fewer, moves are sent later, none is
 lost."""
+# A worker whose match is running must never wait for a reader.
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 
 

@@ -107,6 +107,7 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
     """
     global _control  # noqa: PLW0603 - one worker is one process
     _tie(setup.coordinator, setup.nice)
+    # The coordinator removes the folder, even if this process is killed.
     tempfile.tempdir = setup.folder
     # A bot that inherited the pipe would keep it open, and the death of this process would go unnoticed.
     if sys.platform != "win32":

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _MAX_SEATS = 3
 """Programs that run at once; no check of the kit asks more than two bots in turns."""
+_LEAST_S = 0.001
+"""Least seconds of a time control, which counts whole milliseconds."""
 _KIT_MARGIN_MS = 60_000
 """Milliseconds by which an answer may be late: here the kit checks the time, not the referee."""
 
@@ -70,7 +72,7 @@ class SeatedBot:
         Raises:
             BotError: it gave no answer that a match would accept.
         """
-        seconds = None if limit.seconds is None else max(limit.seconds, 0.001)
+        seconds = None if limit.seconds is None else max(limit.seconds, _LEAST_S)
         control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_KIT_MARGIN_MS)
         # The kit asks about positions in an order that no match would produce, so the program may need a new
         # match.
@@ -159,6 +161,8 @@ _INIT_S = 60.0
 _MARGIN_MS = 10_000
 """Milliseconds after which a late answer counts as a hang: these checks do not judge how well a bot keeps its
 time."""
+_POLL_S = 0.001
+"""Seconds between two looks whether a killed process was noticed."""
 _NODES = 100
 _SEED = 1
 _MAX_DETAIL = 300
@@ -309,7 +313,7 @@ def _kill(seat: Seat) -> None:
     if isinstance(seat, HostedSeat) and seat.pid is not None:
         os.kill(seat.pid, signal.SIGKILL)
         while seat.check() is None:
-            time.sleep(0.001)
+            time.sleep(_POLL_S)
 
 
 def _moves(game: Game, result: MatchResult) -> str:

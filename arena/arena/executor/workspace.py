@@ -56,6 +56,7 @@ class _OpenFolders:
     def discard(self, folder: Path, lock: int | None) -> list[tuple[Path, int | None]]:
         """Return to the newest folder that is still in use; return those to be removed, with their locks."""
         with self._lock:
+            # By value: another thread may have added a folder since, so this one need not be the last.
             self._folders.remove(folder)
             tempfile.tempdir = str(self._folders[-1]) if self._folders else self._usual
             if self._folders and _has_files(folder):
@@ -143,6 +144,7 @@ def _make(base: Path) -> tuple[Path, int | None]:
 def _sweep(base: Path) -> None:
     deadline = time.monotonic() + _SWEEP_S
     for folder in base.glob(f"{_PREFIX}*"):
+        # The lock of a folder ends with its process, so a free one says that nobody uses the folder.
         lock = _lock(folder)
         if lock is not None:
             remove(folder, deadline - time.monotonic())

@@ -90,7 +90,8 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
 
 def is_awake(connection: Connection, deadline: float) -> bool:
     """Return whether a waiting bot answers a `ping` correctly by `deadline` (`time.monotonic`)."""
-    # Random, so that a bot cannot write the answer beforehand.
+    # Random, so that a bot cannot write the answer beforehand; 31 bits fit the int of 32 bits that some
+    # languages have.
     n = secrets.randbits(31)
     try:
         connection.send(Ping(n=n))

@@ -47,6 +47,8 @@ _PATIENCE = 2.0
 """A later match may take this many times as long to start as the first one, plus `_PING_S`."""
 _MUCH = 0.5
 """A process that has used more than this share of its scratch folder is not reused."""
+_ID_BYTES = 8
+"""Random bytes of a question id: 64 bits, so that no bot can answer a question in advance."""
 _NUM_IDS = 64
 """Number of question ids that are drawn at once."""
 
@@ -125,6 +127,7 @@ class HostedSeat:
         self._pause.begin()
         try:
             if warm is not None and not self._goes_on(warm, setup):
+                # A new process has the whole time again: the old one used it up for nothing.
                 warm, connection = None, self._spawn()
                 window = window._replace(began=time.monotonic())
             if warm is None:
@@ -331,6 +334,7 @@ class HostedSeat:
         detail["cpu_ms"] = round(1000 * (self._pause.cpu_s() - window.cpu_s), 3)
         detail["idle_cpu_ms"] = round(self._pause.idle_cpu_s * 1000, 3)
         died = error.termination in _DEATHS
+        # All figures of the living process are read by now: once it is reaped, it has none.
         end = connection.process.kill(_DEATH_S if died else 0.0)
         connection.read_last_stderr()
         detail |= {"exit_code": end.code, "signal": end.signal, "max_rss": end.max_rss}
@@ -356,7 +360,7 @@ class HostedSeat:
 def _random_ids() -> Generator[str]:
     """Yield unguessable ids; one system call draws `_NUM_IDS` of them."""
     while True:
-        # 64 random bits each, so that no bot can answer a question in advance.
-        digits = os.urandom(8 * _NUM_IDS).hex()
-        for start in range(0, len(digits), 16):
-            yield digits[start : start + 16]
+        digits = os.urandom(_ID_BYTES * _NUM_IDS).hex()
+        # Two hex digits a byte.
+        for start in range(0, len(digits), 2 * _ID_BYTES):
+            yield digits[start : start + 2 * _ID_BYTES]

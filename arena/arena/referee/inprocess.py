@@ -191,6 +191,7 @@ class InProcessSeat:
     def _take_control(self, control: TimeControl) -> None:
         self._limit, self._plain_s = None, 0.0
         if control.mode == "move":
+            # The limit is the same for every answer, so it is made once and not for each question.
             shown = Clock(you_ms=control.move_ms, opp_ms=control.move_ms)
             self._limit = make_limit(control.to_wire(), shown, 0)
             self._plain_s = min(_PLAIN_S, (control.move_ms + control.margin_ms) / 1000)
@@ -235,6 +236,7 @@ def _fault_of(error: BaseException) -> FaultError:
     else:
         termination = Termination.OOM if starved else Termination.BOT_ERROR
     fault = FaultError(termination, traceback.format_exception_only(error)[-1].strip())
+    # As `raise … from` would do it: the evidence takes traceback and exit code from there.
     fault.__cause__ = error
     return fault
 

@@ -14,6 +14,10 @@ from arena_plugins import wire
 
 DEFAULT_MOVE_MS = 5_000
 """Milliseconds per move if no limit is given."""
+_NODES_END = 10**18
+"""Numbers of nodes are below it, so that they fit signed 64-bit ints."""
+_SECOND_MS = 1000
+_MINUTE_MS = 60 * _SECOND_MS
 DAY_MS = 86_400_000
 """Maximum of any time, in milliseconds; on the wire it stands for "no limit per move"."""
 MARGIN_MS = 50
@@ -63,7 +67,7 @@ class TimeControl(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: a value is out of range, or options exclude each other.
         """
-        if nodes is not None and not 1 <= nodes < 10**18:
+        if nodes is not None and not 1 <= nodes < _NODES_END:
             raise ConfigError(f"nodes {nodes} is not a whole number from 1")
         if not 0 <= margin_ms <= DAY_MS:
             raise ConfigError(f"a time margin of {margin_ms} ms is not from 0 to {DAY_MS}")
@@ -186,7 +190,8 @@ def _of_text(tc: str, nodes: int | None, margin_ms: int) -> TimeControl:
 
 def _milliseconds(text: str) -> int:
     minutes, colon, seconds = text.rpartition(":")
-    return int(Decimal(seconds) * 1000) + (int(minutes) * 60_000 if colon else 0)
+    # Decimal, because 1000 times a float such as 1.001 may be just below the whole number.
+    return int(Decimal(seconds) * _SECOND_MS) + (int(minutes) * _MINUTE_MS if colon else 0)
 
 
 def _number(option: str, seconds: float) -> int:

@@ -101,6 +101,7 @@ def fit_of(
             digest.update(np.stack([part.low, part.high]).tobytes())
             digest.update(_columns(part).tobytes())
     key = names if isinstance(names, int) else tuple(names), tuple(anchors), weighted is None, digest.digest()
+    # Two threads may fit the same sums at once: their results are equal, and one of them is kept.
     found = _FITS.get(key)
     if found is None:
         found = fit(encounters, names, anchors=anchors, weighted=weighted)

@@ -28,6 +28,8 @@ CODE = str(Path(__file__).parents[2])
 """The folder that contains the package `arena`."""
 _INTERPRETER = own_python("-I", "-S", "-B")
 _LENGTH_BYTES = 8
+_MESSAGE_BYTES = 16
+"""Bytes that suffice for every message of a container."""
 
 
 class Spawned(NamedTuple):
@@ -191,7 +193,7 @@ def take_descriptor(control: socket.socket) -> int | None:
     """Return the descriptor of the scratch folder that a container sent; None if it will never come."""
     with suppress(OSError):
         control.setblocking(True)  # noqa: FBT003 - the parameter is positional only
-        _, descriptors, _, _ = socket.recv_fds(control, 16, 1)
+        _, descriptors, _, _ = socket.recv_fds(control, _MESSAGE_BYTES, 1)
         control.setblocking(False)  # noqa: FBT003 - the parameter is positional only
         return descriptors[0] if descriptors else None
     return None
@@ -200,6 +202,6 @@ def take_descriptor(control: socket.socket) -> int | None:
 def take_status(control: socket.socket) -> int | None:
     """Return the bot's status that a container's first process sent; None if it sent none."""
     with suppress(OSError):
-        data = control.recv(16)
+        data = control.recv(_MESSAGE_BYTES)
         return int.from_bytes(data, "little") if data else None
     return None

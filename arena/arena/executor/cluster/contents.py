@@ -75,6 +75,7 @@ def fetch_content(
     """
     with _one_at_a_time(content):
         for attempt in range(_TRIES):
+            # Another process may have fetched it while this one waited for the lock.
             found = find_content(content)
             if found is not None:
                 return found

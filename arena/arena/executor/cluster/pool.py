@@ -237,6 +237,7 @@ class ClusterPool(ClusterRun):
 
     def _take(self, batch: _Batch, part: ResultPart, size: int) -> None:
         """Accept results if they belong to the next jobs of their batch."""
+        # A slot sends its results in the order of the jobs, each once.
         jobs = batch.jobs[batch.num_played :]
         try:
             records = decode_records(part.records)

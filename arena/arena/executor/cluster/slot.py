@@ -192,6 +192,7 @@ class SlotPlayer:
                     is_able = True
                     self._shards.run(work)
                 if is_able and not has_played:
+                    # From now on deaths of this slot do not end the supervisor: the machine can play.
                     has_played = True
                     tell(PLAYED)
                 tell(FREE)

@@ -65,6 +65,13 @@ _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
 _GOODBYE_S: Final = 0.3
 """Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
+_POLL_S: Final = 0.1
+"""Seconds between two looks for an abort while a piece is awaited."""
+_GROUP: Final = 4
+"""Hex digits of a group of an IPv6 address."""
+_FIRST_PORT: Final = 1024
+_NUM_PORTS: Final = 60_000
+"""The ports of contact addresses: the lowest one that needs no privileges, and how many from there on."""
 _LOOK_S: Final = 0.2
 """Seconds between two looks, while the slot connects, whether it is to end."""
 
@@ -84,8 +91,9 @@ def contact_address(scheme: str, slot: Slot) -> str:
     slot.
     """
     digest = hashlib.sha256(f"{slot.machine}/{slot.number}/{slot.start}".encode()).hexdigest()
-    groups = ":".join(digest[at : at + 4] for at in range(0, 16, 4))
-    return f"{scheme}://[100::{groups}]:{1024 + int(digest[16:20], 16) % 60000}"
+    # The prefix leaves four groups of the address, and the next digits choose the port.
+    *groups, port = (digest[at : at + _GROUP] for at in range(0, 5 * _GROUP, _GROUP))
+    return f"{scheme}://[100::{':'.join(groups)}]:{_FIRST_PORT + int(port, 16) % _NUM_PORTS}"
 
 
 class SlotLink:
@@ -244,7 +252,7 @@ class SlotLink:
         ends_at = time.monotonic() + _PIECE_S
         while time.monotonic() < ends_at and not (self.must_abort() or self.is_ending):
             try:
-                found = self._pieces.get(timeout=0.1)
+                found = self._pieces.get(timeout=_POLL_S)
             except Empty:
                 continue
             # Any other piece is an answer to an earlier question that was given up.

@@ -75,6 +75,7 @@ def restrict(
     """
     version = abi()
     handled = (1 << _NUM_FILE_RIGHTS.get(version, _ALL_FILE_RIGHTS)) - 1
+    # A kernel refuses a bit that its version does not know.
     attribute = _Ruleset(handled, _NET * (version >= _NET_ABI), _SCOPES * (version >= _SCOPE_ABI))
     size = _ATTRIBUTE_BYTES.get(version, _FULL_ATTRIBUTE_BYTES)
     ruleset = syscall("landlock ruleset", _CREATE, ctypes.byref(attribute), size, 0)

@@ -152,6 +152,7 @@ class Leaf:
                 os.write(self._freezer, state)
 
     def _close(self) -> None:
+        # The last reading, which `cpu_s` returns from now on.
         self.cpu_s()
         for fd in (self._freezer, self._cpu):
             if fd >= 0:
@@ -192,6 +193,7 @@ class Subtree:
     def sweep(self) -> None:
         """Remove at most `_NUM_SWEPT` groups of killed arenas, and kill the processes left in them."""
         with suppress(OSError), os.scandir(self.root) as entries:
+            # A killed process may end later than the removal; the next start removes its group.
             abandoned = (entry.path for entry in entries if _is_abandoned(entry.name))
             for path in itertools.islice(abandoned, _NUM_SWEPT):
                 with suppress(OSError):
@@ -223,6 +225,7 @@ def enter(controllers: Sequence[str] = CONTROLLERS, proc: Path = _PROC) -> Subtr
     subtree = Subtree(root, controllers)
     subtree.sweep()
     try:
+        # A trial: whether a group with limits can be made shows only when one is made.
         subtree.make_leaf(1 << 30, 1).remove()
     except OSError as error:
         raise NoSubtreeError(f"{error.filename or root}: {error.strerror}") from error
@@ -281,6 +284,7 @@ def _divide(own: Path, controllers: Sequence[str]) -> None:
                     _write(f"{main}/cgroup.procs", str(pid))
             if not pids:
                 break
+        # Only a group without processes of its own may pass controllers on.
         _write(f"{own}/cgroup.subtree_control", " ".join(f"+{name}" for name in controllers))
     except OSError as error:
         raise NoSubtreeError(f"{error.filename or own}: {error.strerror}") from error
@@ -306,6 +310,7 @@ def _read_start_time(pid: int) -> str:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
+    # The name of the program stands in parentheses and may contain any character, also `)`.
     return text.rpartition(")")[2].split()[_START_FIELD]
 
 
