@@ -111,6 +111,7 @@ def load(
                 batch.done[number] = -1
             elif state == "dropped":
                 batch.dropped.add(number)
+        # Attempts, not matches: of one match several void attempts may be stored.
         batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
     # Only then, as an archived tournament has no rows here; the usual batch is spared a query.
     if not batch.plan:

@@ -42,6 +42,7 @@ def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
     """
     try:
         if num_actions <= _WIDE:
+            # Raises ValueError for an int that is no byte.
             packed = bytearray(actions)
             # Deletes all valid bytes at once, without a loop in Python; what remains is not an action.
             is_known = not packed.translate(None, _BYTES[:num_actions])

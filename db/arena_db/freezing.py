@@ -301,6 +301,7 @@ def _compare(connection: Connection, tournament: int, folder: Path) -> None:
             stored = _sound(connection, stored)
         read = archive.rows_in(folder, manifest, table)
         while True:
+            # Row by row, so that neither side is in memory as a whole; None stands for the end.
             ours, theirs = next(stored, None), next(read, None)
             if ours != theirs:
                 raise DamagedError(
@@ -347,6 +348,7 @@ def _refer(connection: Connection, tournament: int, folder: Path, manifest_hash:
         select(func.count(), func.min(matches.c.id), func.max(matches.c.id)).where(own)
     ).one()
     base = base_of(connection)
+    # Relative to a store beside it, so that both can be moved together.
     is_beside = base is not None and folder.is_relative_to(base)
     values = {
         "tournament_id": tournament,

@@ -167,6 +167,7 @@ def _follow(of_match: dict[int, list[LiveEvent]], number: int, event: LiveEvent)
     if event.kind == "started":
         known = []
     elif event.kind == "info":
+        # Of what bots report, only the newest matters to a new viewer.
         known = [other for other in known if other.kind != "info"]
     of_match[number] = [*known, event]
 

@@ -175,6 +175,7 @@ class _TournamentMerge:
             "id": here,
             "name": free_name(target, row.name),
             "pool_id": pool_id(target, pool.game, pool_record(pool)),
+            # Counted later, from the rows that are merged.
             "num_planned": 0,
             "num_done": 0,
             "num_dropped": 0,
@@ -193,6 +194,7 @@ class _TournamentMerge:
 
     def _merge_changes(self) -> dict[int, int]:
         """Add the changes that are missing here; return the id here of each change there."""
+        # By content: ids of changes are those of each store.
         ours = {
             tuple(getattr(row, name) for name in _CHANGE): row.id
             for row in self._target.execute(select(changes).where(changes.c.tournament_id == self._here))

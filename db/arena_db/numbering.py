@@ -20,6 +20,7 @@ _FLOOR = (
 
 def next_tournament(connection: Connection) -> int:
     """Return the id of the next tournament."""
+    # Above removed ones, too: viewers and files remember ids, so none is given twice.
     last = select(func.max(tournaments.c.id)).union_all(select(func.max(removals.c.tournament_id)))
     return 1 + max(number or 0 for number in connection.scalars(last))
 

@@ -70,6 +70,7 @@ def step(connection: Connection, known_ids: dict[Key, int] | None = None) -> boo
         DamagedError: the mark is missing, or at the end of an upgrade the sums do not include all matches.
     """
     start = first_unsummed(connection)
+    # The flag is in the store, so that any process can finish an upgrade that was killed.
     is_upgrade = connection.scalar(select(summing.c.upgrading)) == 1
     last = _last_of_batch(connection, start)
     if last is None:
@@ -160,6 +161,7 @@ def batches(
 
 def _derive(connection: Connection, first: int, last: int) -> None:
     """Write the columns of matches that are derived from their actions."""
+    # Only those that differ: an upgrade that was killed has done a part.
     rows = [found for found in _derived(connection, first, last) if found[:2] != found[2:4]]
     if rows:
         values = [(*row[:2], row[4]) for row in rows]
@@ -200,6 +202,7 @@ class Deriving:
         opening_hash = self._hashes.get(opening)
         if opening_hash is None:
             if len(self._hashes) >= _MOST_OPENINGS:
+                # All at once, which is cheaper than knowing which were used last.
                 self._hashes.clear()
             opening_hash = self._hashes[opening] = hash_opening(opening)
         return len(actions) // width, opening_hash

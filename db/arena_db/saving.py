@@ -45,6 +45,7 @@ def save(connection: Connection, records: Sequence[MatchRecord], facts: StoreFac
     """
     known = StoreFacts() if facts is None else facts
     ids = _version_ids(connection, {record.versions for record in records}, known)
+    # `groupby` joins neighbours only, so matches get their ids in the order given.
     return sum(
         _save_batch(connection, load(connection, tournament, own, known), own, ids)
         for tournament, own in ((key, list(some)) for key, some in groupby(records, attrgetter("tournament")))
@@ -60,6 +61,7 @@ def _save_batch(
         rows = _collect(news, batch, records[start : start + _ROWS], version_ids)
         _insert(connection, rows)
         remarks.store(connection, news.said)
+        # Stored block by block, like the rows, so that memory stays bounded.
         news.said.clear()
         num += len(rows)
     if num:

@@ -119,6 +119,7 @@ def change(connection: Connection, tournament: int, **values: Any) -> None:  # n
 
 def seal_batch(connection: Connection, tournament: int, number: int) -> None:
     """Seal a new batch of a plan, chained to the batches before it."""
+    # The first batch follows no other.
     before = _stored(connection, tournament, "batches", number - 1) or b""
     _keep(connection, tournament, "batches", number, _batch_hash(connection, tournament, number, before))
 

@@ -266,6 +266,7 @@ def _add(
     """Add the matches of two bots in a pool with ids below `mark` to the given encounters, cold ones too."""
     pool, *both = bots
     start = 1
+    # In batches: two bots may have met a million times.
     while True:
         between = _between(both[0], both[1], start, mark - 1).order_by("id").limit(BATCH).subquery()
         last = connection.scalar(select(func.max(between.c.id)))
@@ -275,6 +276,7 @@ def _add(
         for match, partner in read_counted(connection, start, last, bots=(both[0], both[1])):
             if pool_of[match.tournament] == pool:
                 sums.add(pool, match, partner)
+        # Only these: the matches also belong to encounters that were not cleared.
         sums.apply(connection, dict(ids), only=ids)
         start = last + 1
     for cold in _cold_with(connection, both):

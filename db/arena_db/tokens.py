@@ -109,6 +109,7 @@ class StoredTokens:
         # A damaged index may lead to the row of another token.
         if row is None or not compare_digest(bytes(row.sha256), digest):
             return None
+        # Before anything that the row says is trusted.
         if bytes(row.content_hash) != _content_hash(row):
             raise DamagedError(f"{_fault(row)}; `arena token revoke {row.account}` and `new` replace it")
         return _record(row)
@@ -126,6 +127,7 @@ class StoredTokens:
                 own.append(tokens.c.id == token)
             found = connection.scalars(select(tokens.c.id).join(accounts).where(*own).order_by(tokens.c.id))
             numbers = list(found)
+            # Each token has a seal of its own, so each row is changed by itself.
             for number in numbers:
                 connection.execute(update(tokens).where(tokens.c.id == number).values(revoked_at=now()))
                 _seal(connection, number)
@@ -155,6 +157,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
 
 @cache
 def _use_text(dialect: str) -> tuple[str, dict[str, Any]]:
+    # Only if an earlier day is stored, so that further requests of a day write nothing.
     earlier = tokens.c.used_on.is_(None) | (tokens.c.used_on < bindparam("before", type_=Integer))
     own = tokens.c.id == bindparam("token", type_=Integer)
     return driver_query(update(tokens).where(own, earlier).values(used_on=0), dialect)

@@ -64,6 +64,7 @@ def judge(connection: Connection, numbers: Collection[int], reason: str, who: st
     if not reason.strip():
         raise RefusedError("a reason is missing; it is shown to everybody who looks at the match later")
     found = find_judged(connection, sorted(set(numbers)))
+    # The others are as wanted already, and no decision about them is recorded.
     changed = [row for row in found if row.is_void != make_void]
     kind = "void" if make_void else "unvoid"
     for tournament, own in _by_tournament(changed):

@@ -19,4 +19,5 @@ def one_snapshot(held: Connection) -> Generator[Connection]:
         yield held
     finally:
         if not is_open and not held.closed:
+            # A reader has nothing to commit.
             held.rollback()

@@ -253,6 +253,7 @@ class _Log:
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
+            # The last connection that was closed has removed it.
             return 0
 
 
@@ -353,5 +354,6 @@ def _names_of(known: _Identity) -> Iterator[str]:
         for descriptor in _OPEN_FILES.iterdir():
             with suppress(OSError):
                 found = descriptor.stat()
+                # Without a link the file has no name any more.
                 if (found.st_dev, found.st_ino) == known and found.st_nlink:
                     yield str(descriptor.readlink())

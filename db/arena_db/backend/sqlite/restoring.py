@@ -95,6 +95,7 @@ def _check_target(settings: FileSettings) -> None:
         finally:
             engine.dispose()
     except DamagedError:
+        # It is moved aside as a whole, so nothing of it is lost.
         return
     except (AlteredError, ForeignError, NewerError) as error:
         raise type(error)(f"{error}; to put a backup in its place, move it away first") from error
