@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
+import types
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from sqlalchemy import Integer, literal_column, select
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.engine.interfaces import CacheStats
 
 from arena_db.backend.sqlite import engine
-from arena_db.backend.sqlite.engine import FileSettings, find_driver, writer_lock
+from arena_db.backend.sqlite.dialect import ArenaSqlite
+from arena_db.backend.sqlite.engine import FileSettings, find_driver, make_engine, writer_lock
 from arena_db.errors import AccessError, LockedError
 from arena_db.records import MatchFilter
 from arena_db.store import Store
@@ -50,6 +55,31 @@ name = engine.find_driver().module.__name__
 assert name == "sqlite3" or "sqlite3" not in sys.modules, name
 """
     run_child([sys.executable, "-c", script], cwd=tmp_path)
+
+
+def test_stores_of_one_process_share_their_compiled_statements(tmp_path: Path) -> None:
+    statement = select(literal_column("1", Integer).label("only here"))
+    hits: list[CacheStats] = []
+    for name in ("first.db", "second.db"):
+        path = tmp_path / name
+        Store.open(path).close()
+        with closing(make_engine(FileSettings(place=path)).connect()) as connection:
+            hits.append(connection.execute(statement).context.cache_hit)
+    assert hits == [CacheStats.CACHE_MISS, CacheStats.CACHE_HIT]
+
+
+def test_libraries_of_sqlite_share_no_compiled_statements() -> None:
+    old, new = types.ModuleType("old"), types.ModuleType("new")
+    for library, version in ((old, (3, 20, 0)), (new, (3, 51, 3))):
+        library.__dict__.update(sqlite_version_info=version, paramstyle="qmark")
+    first, again, other = (ArenaSqlite(dbapi=cast("Any", library)) for library in (old, old, new))
+    assert first == again
+    assert hash(first) == hash(again)
+    assert first != other
+    assert first != SQLiteDialect_pysqlite(dbapi=cast("Any", old))
+    # Why they may not: the texts differ.
+    assert not first.insert_returning
+    assert other.insert_returning
 
 
 @pytest.mark.usefixtures("old_library")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import NullPool, QueuePool, create_engine, event
 
 from arena_db.backend.settings import StoreSettings
+from arena_db.backend.sqlite.dialect import COMPILED, URL
 from arena_db.errors import UnsupportedError
 from arena_db.failures import explain
 from arena_db.judging import NUM_MISTAKES, num_mistakes
@@ -155,10 +156,11 @@ def make_migration_engine(settings: FileSettings) -> Engine:
 
 def _engine(settings: FileSettings, pool: type[QueuePool | NullPool], creator: Callable[[], Any]) -> Engine:
     engine = create_engine(
-        "sqlite+pysqlite://",
+        URL,
         module=settings.driver.module,
         creator=creator,
         poolclass=pool,
+        execution_options={"compiled_cache": COMPILED},
     )
 
     @event.listens_for(engine, "begin")
