@@ -39,6 +39,8 @@ MANY_LOCKS = 9 * NUM_LOCKS // 10
 """Number of locks that proves the attack. The kernel shows its list of locks page by page, so a lock that
 another process releases meanwhile moves others out of sight."""
 HOARD_BYTES = 8 << 20
+_MAX_FOLDER = 90
+"""Maximum bytes of the path of a folder in which a socket is made; macOS has room for 103 with the name."""
 _VICTIM = """
 import os, sys
 secret = os.environ["SECRET"].encode()
@@ -95,8 +97,9 @@ def set_out(tier: Tier, files: Iterable[str] = ()) -> Generator[Canaries]:
             process = stack.enter_context(attacker(tier, files))
         _give_to(folder, process.user)
         targets = Targets(
-            **{each: str(folder / each) for each in ("store", "link", "outside", "datagrams", *OWN_MODES)},
+            **{each: str(folder / each) for each in ("store", "link", "outside", *OWN_MODES)},
             **{each: str(folder / each) for each in ("program", "weights")},
+            datagrams=sockets[30].getsockname(),
             folder=str(folder),
             passwords=PASSWORDS,
             device=DEVICE,
@@ -161,14 +164,28 @@ def _listen(stack: ExitStack, folder: Path, name: str) -> dict[int, socket.socke
     udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
     udp.bind(("127.0.0.1", 0))
     datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-    datagrams.bind(str(folder / "datagrams"))
-    (folder / "datagrams").chmod(0o777)
+    place = _near(stack, folder) / "datagrams"
+    datagrams.bind(str(place))
+    place.chmod(0o777)
     found = {6: tcp, 7: udp, 30: datagrams}
     if sys.platform == "linux":
         found[8] = stack.enter_context(socket.socket(socket.AF_UNIX))
         found[8].bind(b"\0" + name.encode())
         found[8].listen()
     return found
+
+
+def _near(stack: ExitStack, folder: Path) -> Path:
+    """Return a folder for a socket: the given one, or a new one in `/tmp` if its path is too long.
+
+    The address of a socket has room for little more than a hundred bytes, and a job's TMPDIR may have more.
+    Without a socket no attack could be made, no tier would be granted, and bots would run unprotected.
+    """
+    if len(os.fsencode(folder)) <= _MAX_FOLDER:
+        return folder
+    near = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-canaries-", dir="/tmp")))
+    near.chmod(0o711)
+    return near
 
 
 @contextmanager

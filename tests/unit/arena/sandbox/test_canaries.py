@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from arena.sandbox.canaries import held, tier_trial
+from arena.sandbox.canaries import bait, held, tier_trial
 from arena.sandbox.canaries.bait import DEVICE, set_out
 from arena.sandbox.canaries.held import Amounts, fills_scratch, hides_memory, misleads_removal
 from arena.sandbox.canaries.signs import Signs
@@ -163,6 +163,8 @@ def test_a_trial_that_cannot_be_set_up_leaves_no_socket(
     deep = tmp_path / ("long" * 30)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    # The socket stays in that folder, whose path its address has no room for.
+    monkeypatch.setattr(bait, "_MAX_FOLDER", 1_000)
     with pytest.raises(OSError, match="too long"), set_out(TIERS[0]):
         pass
     gc.collect()  # an open socket would be a ResourceWarning, which is an error
@@ -225,6 +227,23 @@ def test_another_program_that_changes_a_device_is_no_attack(tmp_path: Path, neig
 @pytest.mark.usefixtures("neighbour")
 def test_a_refused_attack_on_a_device_is_none_whoever_else_changes_it(tier: Tier) -> None:
     assert 37 not in try_attacks(tier).worked
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_attacks_are_made_however_long_the_path_of_temporary_files_is(
+    tier: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = try_attacks(tier).worked
+    with tempfile.TemporaryDirectory() as folder:
+        deep = Path(folder, "deep" * 25)
+        deep.mkdir()
+        # An attacker with a user of its own must be able to pass through.
+        for place in (Path(folder), deep):
+            place.chmod(0o711)
+        monkeypatch.setattr(tempfile, "tempdir", str(deep))
+        assert try_attacks(tier).worked == usual
+        assert not list(deep.iterdir())
+    assert (30 in usual) == (tier is Tier.T1)
 
 
 def test_a_tier_that_is_not_there_tries_nothing(tmp_path: Path) -> None:
