@@ -253,6 +253,15 @@ class Flights:
         """Return all batches; some may be removed meanwhile."""
         return iter(list(self._flights.items()))
 
+    def waiting(self) -> Iterator[tuple[Future[list[MatchRecord]], Flight]]:
+        """Yield the batches that wait behind another one, the oldest first; some may be removed meanwhile."""
+        playing: set[Slot] = set()
+        for future, flight in self.items():
+            # The first batch of a slot is the running one.
+            if flight.slot in playing:
+                yield future, flight
+            playing.add(flight.slot)
+
     @property
     def numbers(self) -> Collection[int]:
         """The numbers of all matches in flight that are not known to be played."""

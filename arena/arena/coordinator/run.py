@@ -190,7 +190,7 @@ class Run:
             # Once for all batches: a thousand slots are too many to look at for each.
             free = self._free_slots() if free is None else free
             slot = self._next_slot(free)
-            if slot is None or not (self._queue or self._take_back(slot)):
+            if slot is None or not (self._queue or self._take_back(slot, free)):
                 return
             jobs = self._take(slot)
             if jobs:
@@ -230,20 +230,25 @@ class Run:
             heappush(free, each)
         return found
 
-    def _take_back(self, idle: Slot) -> bool:
-        """Return batches that wait for busy slots to the queue, so that an idle slot plays them.
+    def _take_back(self, idle: Slot, others: list[tuple[int, int, Slot]]) -> bool:
+        """Return batches that wait for busy slots to the queue, one per idle slot; return whether it has any.
 
-        Otherwise a batch would wait at the end of the run behind a long match while other slots are idle.
+        Otherwise a batch would wait at the end of the run behind a long match while other slots are idle. One
+        that the idle slot must not play stays: it would be sent to the same slot again.
         """
         if self._flights.load[idle]:
             return False
-        playing: set[Slot] = set()
-        for future, flight in self._flights.items():
-            # The first batch of a slot is the running one, and cannot be cancelled.
-            if flight.slot in playing and future.cancel():
+        num_idle = 1 + sum(not load for load, *_ in others)
+        waiting = (each for each in self._flights.waiting() if not self._must_avoid(idle, each[1]))
+        # A cluster returns a batch later, when it is done without a result. Until then it comes first here
+        # again, so no other batch is asked for in its place.
+        for future, _ in islice(waiting, num_idle):
+            if future.cancel():
                 self._queue += self._flights.remove(future).jobs.values()
-            playing.add(flight.slot)
         return bool(self._queue)
+
+    def _must_avoid(self, slot: Slot, flight: Flight) -> bool:
+        return all(self._recovery.avoids(number, slot.machine) for number in flight.jobs)
 
     def _take(self, slot: Slot) -> list[Job]:
         """Return the next jobs for a batch of a slot; matches of quarantined bots are decided here."""

@@ -117,6 +117,9 @@ class SlotLink:
         self._plays: SimpleQueue[PlayBatch | RunShard | None] = SimpleQueue()
         self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
         self._orders: dict[str, str] = {}
+        self._waiting: dict[tuple[str, int], PlayBatch | RunShard] = {}
+        """Work that this slot has received and not begun. Both threads take from it; whoever gets an item
+        reports its end, so that no item has two."""
         self._withdrawn: set[tuple[str, int]] = set()
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
@@ -143,15 +146,22 @@ class SlotLink:
             play = self._plays.get()
             if play is None:
                 break
+            if self._waiting.pop((play.run, play.batch), None) is None:
+                # It was withdrawn, and its end is reported.
+                continue
             if self._orders.get(play.run) == "abort":
                 # It waited behind the aborted work, and its run waits for its end.
-                is_batch = isinstance(play, PlayBatch)
-                self._say((Over if is_batch else ShardOver)(play.run, play.batch))
+                self._give_back(play)
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
             return play
         return None
+
+    def _give_back(self, play: PlayBatch | RunShard) -> None:
+        """Report the end of work that was not begun."""
+        is_batch = isinstance(play, PlayBatch)
+        self._say((Over if is_batch else ShardOver)(play.run, play.batch))
 
     def end_soon(self) -> None:
         """Start no further match and let `next_work` return None; may be called by a signal handler."""
@@ -237,8 +247,8 @@ class SlotLink:
     def _take_current(self) -> tuple[str, int] | None:
         """Return the current work, which is over."""
         current, self._current = self._current, None
-        if current is not None:
-            self._withdrawn.discard(current)
+        # All others have ended: waiting work is never in here.
+        self._withdrawn.clear()
         return current
 
     def ask_piece(self, content: str, piece: int) -> bytes:
@@ -339,11 +349,12 @@ class SlotLink:
         message = messages.for_slot(data)
         match message:
             case PlayBatch() | RunShard():
+                self._waiting[message.run, message.batch] = message
                 self._plays.put(message)
             case RunOrder():
                 self._obey(message)
             case Withdraw():
-                self._withdrawn.add((message.run, message.batch))
+                self._withdraw((message.run, message.batch))
             case Ack():
                 with self._acked:
                     self._unacked.pop((message.run, message.batch, message.number), None)
@@ -355,6 +366,15 @@ class SlotLink:
                 # Cristian's algorithm: assumes that the messages took equally long in both directions.
                 self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
+
+    def _withdraw(self, batch: tuple[str, int]) -> None:
+        """Give a batch back at once if it waits, so that it need not wait for the one that is played."""
+        waiting = self._waiting.pop(batch, None)
+        if waiting is None:
+            # It has begun, so its other matches are given back; or it has ended, and nothing follows.
+            self._withdrawn.add(batch)
+        else:
+            self._give_back(waiting)
 
     def _obey(self, order: RunOrder) -> None:
         if order.order == "go":

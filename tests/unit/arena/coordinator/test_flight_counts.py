@@ -79,6 +79,9 @@ def test_counts_agree_with_all_batches(flights: Flights, seed: int) -> None:
         assert dict(flights.load) == Counter(slot for slot, _ in known.values())
         assert set(flights.numbers) == set[int]().union(*(left for _, left in known.values()))
         assert [future for future, _ in flights.items()] == list(known)
+        slots = [slot for slot, _ in known.values()]
+        behind = [future for place, future in enumerate(known) if slots[place] in slots[:place]]
+        assert [future for future, _ in flights.waiting()] == behind
         assert bool(flights) == bool(known)
         assert flights.has_ended == bool(ended)
 

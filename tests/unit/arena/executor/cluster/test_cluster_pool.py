@@ -177,26 +177,25 @@ def test_after_a_stop_no_match_begins(jobs_of: JobsOf, pool: ClusterPool, tmp_pa
     assert [record.number for record in play(pool, jobs[1:], pool.slots()[1])] == [2]
 
 
-def test_a_batch_that_waits_is_given_back(jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path) -> None:
-    # The slot may hear of it only after it has begun the batch, which is played then; but not each time.
-    for number in range(20):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        jobs = waiting(jobs_of, folder)
-        slot = pool.slots()[0]
-        pool.news()
-        first = begin(pool, jobs[:1], slot)
-        second = pool.submit(jobs[1:], slot, nothing)
-        assert not second.cancel(), "nobody knows yet"
-        assert not first.cancel()
-        (folder / "gate").touch()
-        wait([first, second], DEADLINE_S)
-        assert (first.result(0), second.result(0)) == ([], [])
-        played = [record.number for part in pool.results() for record in part]
-        if played == [1]:
-            return
-        assert played == [1, 2]
-    pytest.fail("no batch was given back")
+def test_batches_are_given_back_while_a_slot_plays(
+    jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path
+) -> None:
+    jobs = waiting(jobs_of, tmp_path, rounds=2)
+    slot = pool.slots()[0]
+    first = begin(pool, jobs[:2], slot)
+    second, third = pool.submit(jobs[2:3], slot, nothing), pool.submit(jobs[3:], slot, nothing)
+    assert not first.cancel(), "nobody knows yet"
+    assert not second.cancel()
+    # The slot does not wait for the end of its match, which nothing ends yet.
+    assert second.result(DEADLINE_S) == []
+    assert not first.done()
+    assert not third.done()
+    (tmp_path / "gate").touch()
+    wait([first, third], DEADLINE_S)
+    # It had heard that the second match of its batch is not wanted, either.
+    played = [record.number for part in pool.results() for record in part]
+    assert played == [jobs[0].number, jobs[3].number]
+    assert [record.number for record in play(pool, jobs[1:3], slot)] == [jobs[1].number, jobs[2].number]
 
 
 def test_a_killed_slot_fails_its_batches_and_has_a_successor(

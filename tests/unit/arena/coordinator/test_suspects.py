@@ -1,0 +1,171 @@
+"""Several machines: where suspects are played, and which batches an idle machine takes from busy ones."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from arena.executor.pools import InlinePool
+from arena.executor.slots import Slot, WorkerLostError
+from arena.executor.worker import Began, play_batch
+from tournaments import TRIO, Sitting, config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from arena.coordinator.config import TournamentConfig
+    from arena.executor.job import Job
+    from arena_db.records import MatchRecord
+
+    Begin = Callable[[TournamentConfig], Sitting]
+    Held = tuple[Future[list[MatchRecord]], list[Job]]
+
+DEADLINE_S = 60.0
+"""Seconds after which a run that waits for what cannot come is ended."""
+SIX = config(*TRIO)
+"""Six matches; at first, each of three slots plays one, and one waits."""
+TOTAL = 6
+SUSPECT = 1
+"""The match that kills slots of the first machine."""
+MOST = 2
+"""Slots that it kills there."""
+IDLE = 10
+"""Looks for which the first machine is idle then."""
+
+
+class Machines(InlinePool, ABC):
+    """Three machines of one slot each."""
+
+    num_workers = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queues: dict[str, list[Held]] = {"a": [], "b": [], "c": []}
+        self.sent: list[tuple[str, list[int]]] = []
+        """The machine and the matches of each batch."""
+        self.looks: list[tuple[list[int], ...]] = []
+        """What the machines held when the run looked."""
+        self._slots = {name: Slot(name, 0, "first") for name in self.queues}
+        self._began: list[Began] = []
+        self._ends_at = time.monotonic() + DEADLINE_S
+
+    @abstractmethod
+    def act(self) -> None:
+        """Do what the test wants to happen at this look."""
+
+    @override
+    def slots(self) -> list[Slot]:
+        return list(self._slots.values())
+
+    @override
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        future: Future[list[MatchRecord]] = Future()
+        self.queues[slot.machine].append((future, list(jobs)))
+        self.sent.append((slot.machine, [job.number for job in jobs]))
+        return future
+
+    @override
+    def news(self) -> list[Began]:
+        assert time.monotonic() < self._ends_at
+        self.looks.append(tuple(map(self.held, self.queues)))
+        self.act()
+        began, self._began = self._began, []
+        return began
+
+    def held(self, machine: str) -> list[int]:
+        """Return the matches that a machine plays or has waiting."""
+        return [job.number for future, jobs in self.queues[machine] if not future.cancelled() for job in jobs]
+
+    def finish(self, machine: str) -> None:
+        """Play the first batch of a machine."""
+        while self.queues[machine]:
+            future, jobs = self.queues[machine].pop(0)
+            if future.set_running_or_notify_cancel():
+                future.set_result(play_batch(jobs, self._control))
+                return
+
+    def die(self, machine: str) -> None:
+        """Kill the slot of a machine as it plays the first match of its batch; another one starts."""
+        slot, batches = self._slots[machine], self.queues[machine]
+        self._began.append(Began(slot, batches[0][1][0].number))
+        self.queues[machine] = []
+        self._slots[machine] = Slot(machine, 0, f"after {len(self.sent)} batches")
+        for future, _ in batches:
+            if not future.cancelled():
+                future.set_exception(WorkerLostError(slot))
+
+
+class Suspicious(Machines, ABC):
+    """The suspect kills two slots of the first machine; then only that machine plays on until it is idle."""
+
+    num_killed = num_idle = 0
+
+    @abstractmethod
+    def free_others(self) -> None:
+        """Let other machines play at the look at which the suspect kills for the second time."""
+
+    @override
+    def act(self) -> None:
+        held = self.held("a")
+        if self.num_killed == MOST:
+            self.num_idle += not held
+            for name in self.queues if self.num_idle > IDLE else ["a"]:
+                self.finish(name)
+        elif held == [SUSPECT, 4]:
+            assert (self.held("b"), self.held("c")) == ([2, 5], [3, 6])
+            self._kill()
+        elif held == [4, SUSPECT]:
+            self.finish("a")
+        elif held == [SUSPECT]:
+            self.free_others()
+            self._kill()
+
+    def _kill(self) -> None:
+        self.num_killed += 1
+        self.die("a")
+
+
+def test_a_machine_that_a_suspect_passes_over_gets_another_match_at_the_same_look(begin: Begin) -> None:
+    class Free(Suspicious):
+        @override
+        def free_others(self) -> None:
+            self.finish("b")
+            self.finish("b")
+
+    sitting, pool = begin(SIX), Free()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert ([6], [SUSPECT], [3]) in pool.looks
+
+
+def test_a_suspect_that_waits_behind_a_match_stays_there(begin: Begin) -> None:
+    class Busy(Suspicious):
+        @override
+        def free_others(self) -> None:
+            self.finish("b")
+
+    sitting, pool = begin(SIX), Busy()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert ([], [5, SUSPECT], [3]) in pool.looks, "the first machine is idle"
+    assert [machine for machine, numbers in pool.sent if SUSPECT in numbers] == ["a", "a", "b"]
+
+
+def test_an_idle_machine_takes_one_of_the_batches_that_wait(begin: Begin) -> None:
+    class Idle(Machines):
+        @override
+        def act(self) -> None:
+            self.finish("a")
+            if len(self.sent) == TOTAL + 2:
+                # The first machine has taken what waited for the others, one after the other.
+                self.finish("b")
+                self.finish("c")
+
+    sitting, pool = begin(SIX), Idle()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert pool.sent[TOTAL:] == [("a", [5]), ("a", [6])]
