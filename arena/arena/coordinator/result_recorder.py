@@ -66,6 +66,8 @@ class ResultRecorder:
         self._jobs: dict[int, Job] = {}
         self._errors: Counter[int] = Counter()
         self._stalls: Counter[int] = Counter()
+        """By match that is not final; `_num_stalls` are those of all matches."""
+        self._num_stalls = 0
         self._num_kept = 0
         self._has_warned = False
         self._summed_at = time.monotonic()
@@ -83,7 +85,7 @@ class ResultRecorder:
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
         """Forget matches that are no longer needed."""
         for number in numbers:
-            del self._jobs[number]
+            self._forget(number)
         self._is_numbered &= not numbers
         self._total = total
 
@@ -151,10 +153,10 @@ class ResultRecorder:
         self._keep_replays()
         if not self._is_play:
             self._points.keep()
-        if self._stalls.total() * 100 > STALL_PERCENT * self._num_kept:
+        if self._num_stalls * 100 > STALL_PERCENT * self._num_kept:
             self.tell(
                 RunNotice(
-                    f"{self._stalls.total()} times a match stalled because the machine was busy, and was "
+                    f"{self._num_stalls} times a match stalled because the machine was busy, and was "
                     "played again; a lower --concurrency helps"
                 )
             )
@@ -191,6 +193,7 @@ class ResultRecorder:
         """Forget a match that needs no more play: there may be millions."""
         del self._jobs[number]
         self._errors.pop(number, None)
+        self._stalls.pop(number, None)
 
     def _warn_of_lock(self) -> None:
         num_waiting = self._store.matches.num_waiting
@@ -204,7 +207,9 @@ class ResultRecorder:
             )
 
     def _again(self, job: Job, record: MatchRecord) -> Job:
-        self._stalls[job.number] += record.termination == Termination.ARENA_STALL
+        if record.termination == Termination.ARENA_STALL:
+            self._stalls[job.number] += 1
+            self._num_stalls += 1
         stalls_count = self._stalls[job.number] >= MAX_STALLS
         again = msgspec.structs.replace(job, attempt=record.attempt + 1, stalls_count=stalls_count)
         self._jobs[job.number] = again
