@@ -18,8 +18,9 @@ _OCTAVES: Final = 25
 
 
 def class_of(duration_ms: int) -> int:
-    """Return the class of a duration; it never falls as the duration grows."""
-    octave = min(_OCTAVES, max(0, duration_ms.bit_length() - _PER_OCTAVE.bit_length()))
+    """Return the class of a duration, or of a bound of durations; it never falls as the duration grows."""
+    # No duration is negative, but a bound may be.
+    octave = min(_OCTAVES, max(0, max(0, duration_ms).bit_length() - _PER_OCTAVE.bit_length()))
     return _PER_OCTAVE * octave + (duration_ms >> octave)
 
 

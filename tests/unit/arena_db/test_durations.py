@@ -12,10 +12,12 @@ from alembic import command
 from alembic.config import Config
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import inspect
 
 from arena_db import migrate, queries
 from arena_db.durations import DURATION_CLASS, class_of
 from arena_db.filters import match_conditions
+from arena_db.match_filter import SIGNS
 from arena_db.match_order import OrderPlace
 from arena_db.models import matches
 from arena_db.records import MatchFilter
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 EDGES = sorted({max(0, (1 << power) + step) for power in range(45) for step in (-1, 0, 1)} | set(range(300)))
+LASTED = (0, 1, 127, 128, 129, 130, 255, 256, 259, 260, 1007, 1008, (1 << 31) - 1, 1 << 31, 1 << 40)
+"""Durations at edges of classes and beside them."""
 INDEX = "ix_matches_duration_class"
 
 
@@ -38,7 +42,7 @@ def test_the_class_in_sql_is_that_in_python() -> None:
     assert found == [(duration, class_of(duration)) for duration in EDGES]
 
 
-@given(st.integers(0, 1 << 45), st.integers(0, 1 << 45))
+@given(st.integers(-(1 << 45), 1 << 45), st.integers(0, 1 << 45))
 def test_a_longer_match_has_no_lower_class(first: int, second: int) -> None:
     low, high = sorted((first, second))
     assert class_of(low) <= class_of(high)
@@ -68,6 +72,8 @@ def test_stores_of_the_revision_before_get_the_index(store: Store) -> None:
     with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to change it
         config.attributes["connection"] = connection
         command.downgrade(config, "0017")
+        indexes = {each["name"]: each["column_names"] for each in inspect(connection).get_indexes("matches")}
+    assert indexes["ix_matches_duration_ms_id"] == ["duration_ms", "id"]
     assert INDEX not in plan_of(store, queries.in_order("duration", descending=True))
     with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
         migrate.upgrade(connection)
@@ -76,6 +82,18 @@ def test_stores_of_the_revision_before_get_the_index(store: Store) -> None:
     # 180 ms and the bound are of one class.
     shorter = MatchFilter(rated_only=False, durations=(("<", 181),))
     assert [match.number for match in store.matches.newest(shorter)] == [1, 2]
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_bound_finds_the_same_matches_as_in_python(store: Store, sign: str) -> None:
+    cup = add_cup(store, num=len(LASTED))
+    played = dict(enumerate(LASTED, start=1))
+    store.matches.save([replace(cup.match(number), duration_ms=lasted) for number, lasted in played.items()])
+    for bound in {lasted + step for lasted in LASTED for step in (-1, 0, 1)} | {-1000, 1 << 62}:
+        where = MatchFilter(rated_only=False, durations=((sign, bound),))
+        fitting = {number for number, lasted in played.items() if SIGNS[sign](lasted, bound)}
+        assert {match.number for match in store.matches.newest(where, limit=100)} == fitting, bound
+        assert store.matches.count(where) == len(fitting), bound
 
 
 def plan_of(store: Store, query: Select[int]) -> str:
