@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from arena.errors import ConfigError
+from arena.errors import ArenaError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -16,11 +17,42 @@ if TYPE_CHECKING:
     from arena_plugins.training import Fact
 
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@contextmanager
+def named(path: Path) -> Generator[None]:
+    """Add a path to errors of writing: Python names a file only if it cannot be opened."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
+def full_disks_named(folder: Path) -> Generator[None]:
+    """Say what to do when a disk is full while a run trains.
+
+    Raises:
+        ArenaError: a disk is full, or its user's share of it.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise ArenaError(
+            f"{error.filename or 'a file'} cannot be written: {error.strerror}; make room, then "
+            f"arena train --resume {folder.name} continues at the last checkpoint"
+        ) from error
+
+
 def write_whole(path: Path, content: bytes) -> Path:
     """Replace a file atomically; after a crash either the old or the new content is there."""
     temporary = path.with_name(f".{path.name}.part")
     try:
-        with temporary.open("wb") as file:
+        with named(path), temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

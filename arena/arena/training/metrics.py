@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TextIO
 from xml.sax.saxutils import escape
 
-from arena.training.files import write_whole
+from arena.training.files import named, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,20 +58,23 @@ class MetricsWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        with named(self._path):
+            self._file.close()
 
     def add(self, step: int, name: str, value: float) -> Figure:
         """Append a measurement, visible to readers at once."""
         number = float(value)
         # NaN and infinity are not JSON, so other programs could not read the file.
         figure = Figure(step, name, number if math.isfinite(number) else None, round(time.time(), 3))
-        self._file.write(_line(figure))
-        self._file.flush()
+        with named(self._path):
+            self._file.write(_line(figure))
+            self._file.flush()
         return figure
 
     def sync(self) -> None:
         """Sync the file to disk."""
-        os.fsync(self._file.fileno())
+        with named(self._path):
+            os.fsync(self._file.fileno())
 
 
 def read(folder: Path) -> Iterator[Figure]:

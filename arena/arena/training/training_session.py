@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import tomllib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from arena.rating.shares import wilson
 from arena.training import checkpoints, metrics
 from arena.training.context import Context, RunObservers, ShardSlots, TrainingRun
 from arena.training.dispatch import Dispatcher
-from arena.training.files import held, toml_lines, write_whole
+from arena.training.files import full_disks_named, held, toml_lines, write_whole
 from arena.training.metrics import MetricsWriter
 from arena.training.stopping import run_orders
 from arena_plugins.manager import TRAINERS, load_game, load_plugin
@@ -162,10 +162,11 @@ def sit(
 
     Raises:
         Stopped: the user stopped it; a checkpoint was saved.
-        ArenaError: the trainer, the game or an opponent cannot be made, or the run is finished or in use.
+        ArenaError: the trainer, the game or an opponent cannot be made, the run is finished or in use, or a
+            disk is full.
     """
     # The lock first: only the process that holds the run may remove orders and listen to new ones.
-    with held(folder), run_orders(folder) as orders:
+    with full_disks_named(folder), held(folder), run_orders(folder) as orders:
         resumed = checkpoints.load(folder)
         _check_unfinished(folder, settings, 0.0 if resumed is None else resumed[1])
         game = load_game(settings.game)
@@ -214,7 +215,10 @@ def _train(trainer: Trainer, context: Context, settings: RunSettings) -> Product
             f"the trainer {settings.trainer} needs {error.name}, which is not installed; install it with pip"
         ) from error
     finally:
-        metrics.draw(context.folder)
+        # A disk that is full must not hide why the training ended, nor keep its weights from being written:
+        # they may go to another one.
+        with suppress(OSError):
+            metrics.draw(context.folder)
     if trained.suffix not in _SUFFIXES:
         raise ConfigError(f'the trainer made weights "{trained.suffix}"; they are .npz or .onnx')
     seconds = context.seconds

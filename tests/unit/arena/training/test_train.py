@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.training import metrics, stopping
+from arena.training import context, metrics, stopping
 from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
@@ -171,6 +171,32 @@ def test_a_run_that_failed_before_a_checkpoint_begins_anew(arena: CommandLine, r
     with pytest.raises(RuntimeError, match="on purpose"):
         arena("train", "--resume", "r")
     assert [figure.step for figure in metrics.read(runs / "r")] == [1, 2, 3]
+
+
+def test_a_full_disk_ends_a_run_that_goes_on_later(
+    arena: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "parts", status=3)
+    monkeypatch.setattr(context, "EVERY_S", 0.0)
+    (runs / "parts" / ".checkpoint.npz.part").symlink_to("/dev/full")
+    ended = arena("train", "--resume", "parts", status=1)
+    (told,) = ended.stderr.splitlines()[-1:]
+    assert told == (
+        f"arena: {runs / 'parts' / 'checkpoint.npz'} cannot be written: No space left on device; make room, "
+        "then arena train --resume parts continues at the last checkpoint"
+    )
+    arena("train", "--resume", "parts")
+    arena("train", "weigher", "--recipe", "few", "--name", "whole")
+    assert weights_of(runs / "parts") == weights_of(runs / "whole")
+
+
+def test_curves_that_cannot_be_drawn_keep_no_weights_from_being_written(
+    arena: CommandLine, runs: Path
+) -> None:
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "parts", status=3)
+    (runs / "parts" / ".curves.svg.part").symlink_to("/dev/full")
+    arena("train", "--resume", "parts")
+    assert (runs / "parts" / "weights.npz").exists()
 
 
 def test_time_that_is_used_up_gives_weights_and_more_time_goes_on(arena: CommandLine, runs: Path) -> None:
