@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
+import pytest
 from typing_extensions import override
 
 from arena.executor.pools import InlinePool
@@ -34,17 +35,16 @@ SUSPECT = 1
 MOST = 2
 """Slots that it kills there."""
 IDLE = 10
-"""Looks for which the first machine is idle then."""
+"""Looks for which a machine is idle then."""
 
 
 class Machines(InlinePool, ABC):
-    """Three machines of one slot each."""
+    """Machines of one slot each."""
 
-    num_workers = 3
-
-    def __init__(self) -> None:
+    def __init__(self, names: str = "abc") -> None:
         super().__init__()
-        self.queues: dict[str, list[Held]] = {"a": [], "b": [], "c": []}
+        self.num_workers = len(names)
+        self.queues: dict[str, list[Held]] = {name: [] for name in names}
         self.sent: list[tuple[str, list[int]]] = []
         """The machine and the matches of each batch."""
         self.looks: list[tuple[list[int], ...]] = []
@@ -63,7 +63,7 @@ class Machines(InlinePool, ABC):
 
     @override
     def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
-        future: Future[list[MatchRecord]] = Future()
+        future = self.future()
         self.queues[slot.machine].append((future, list(jobs)))
         self.sent.append((slot.machine, [job.number for job in jobs]))
         return future
@@ -75,6 +75,10 @@ class Machines(InlinePool, ABC):
         self.act()
         began, self._began = self._began, []
         return began
+
+    def future(self) -> Future[list[MatchRecord]]:
+        """Return the future of a batch."""
+        return Future()
 
     def held(self, machine: str) -> list[int]:
         """Return the matches that a machine plays or has waiting."""
@@ -139,7 +143,7 @@ def test_a_machine_that_a_suspect_passes_over_gets_another_match_at_the_same_loo
     sitting, pool = begin(SIX), Free()
     assert sitting.play_in(pool).state == "finished"
     sitting.assert_whole()
-    assert ([6], [SUSPECT], [3]) in pool.looks
+    assert next(look for look in pool.looks if SUSPECT in look[1]) == ([6], [SUSPECT], [3])
 
 
 def test_a_suspect_that_waits_behind_a_match_stays_there(begin: Begin) -> None:
@@ -169,3 +173,62 @@ def test_an_idle_machine_takes_one_of_the_batches_that_wait(begin: Begin) -> Non
     assert sitting.play_in(pool).state == "finished"
     sitting.assert_whole()
     assert pool.sent[TOTAL:] == [("a", [5]), ("a", [6])]
+
+
+class Asked(Future["list[MatchRecord]"]):
+    """A batch that its machine returns when it hears that it is withdrawn, as on a cluster."""
+
+    is_asked = False
+
+    @override
+    def cancel(self) -> bool:
+        self.is_asked = True
+        return False
+
+
+class Far(Machines):
+    """Four machines; while each has a batch that waits, some play one batch or both."""
+
+    def __init__(self, played: str) -> None:
+        super().__init__("abcd")
+        self.asked: list[list[int]] = []
+        """The matches that were asked for, look by look."""
+        self._played = played
+        self._has_begun = False
+
+    @override
+    def future(self) -> Future[list[MatchRecord]]:
+        return Asked()
+
+    @override
+    def act(self) -> None:
+        if not self._has_begun:
+            if len(self.sent) == 2 * len(self.queues):
+                self._has_begun = True
+                for name in self._played:
+                    self.finish(name)
+            return
+        asked = [
+            (batches, each)
+            for batches in self.queues.values()
+            for each in batches
+            if isinstance(each[0], Asked) and each[0].is_asked
+        ]
+        self.asked.append([job.number for _, (_, jobs) in asked for job in jobs])
+        for batches, each in asked:
+            batches.remove(each)
+            each[0].set_result([])
+        # The others play on for some looks.
+        if len(self.asked) > IDLE:
+            for name in self.queues:
+                self.finish(name)
+
+
+@pytest.mark.parametrize(("played", "asked"), [("ab", []), ("aab", [7]), ("aabb", [7, 8])])
+def test_as_many_batches_are_asked_for_as_machines_are_idle(
+    begin: Begin, played: str, asked: list[int]
+) -> None:
+    sitting, pool = begin(config(*TRIO[:2], rounds=4)), Far(played)
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert next(filter(None, pool.asked[:IDLE]), []) == asked
