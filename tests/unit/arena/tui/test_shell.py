@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from typing_extensions import override
 
-from arena.live.events import RunState, ThinkingInfo, make_event
+from arena.live.events import RunState, make_event
 from arena.live.reducer import reduce_all
 from arena.live.views import LiveView
 from arena.tui.app import ArenaApp
@@ -198,16 +198,24 @@ def test_health_is_always_in_sight() -> None:
     assert "no coordinator" in piloted(app, look, (60, 24))
 
 
-def test_lag_counts_from_the_second_batch() -> None:
-    thinking = make_event(50, ThinkingInfo(value=0.2), t=90.0, match=313, ply=2)
-    app = sample_app(RecordedFeed([FeedUpdate(events=RUN_EVENTS), FeedUpdate(events=[thinking])]))
+def test_lag_is_that_of_the_newest_event_when_it_was_painted() -> None:
+    app = sample_app()
 
-    async def look(pilot: Pilot[None]) -> float | None:
+    async def look(pilot: Pilot[None]) -> tuple[list[float | None], str]:
         await settle(pilot)
-        return app.lag
+        lags: list[float | None] = []
+        # An event of the future is one of another clock; what comes without a new event changes nothing.
+        for now, newest_t in ((500.0, 480.0), (501.0, 501.5), (502.0, 495.5), (600.0, 495.5)):
+            app.clock = lambda now=now: now
+            app.latest = replace(app.model, newest_t=newest_t)
+            app.paint(everything=True)
+            lags.append(app.lag)
+        await settle(pilot)
+        return lags, "".join(app.screen.query_one(HeaderLine).text_lines())
 
-    lag = piloted(app, look)
-    assert lag is None or lag > 0
+    lags, header = piloted(app, look)
+    assert lags == [20.0, 0.0, 6.5, 6.5]
+    assert "lag 6.50s" in header
 
 
 def test_the_first_events_that_are_read_have_no_lag() -> None:
