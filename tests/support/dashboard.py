@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from arena.watching.match_source import PageRequest
     from arena.watching.query import Query
 
+DEADLINE_S = 240.0
+"""Seconds after which a test fails that waits for what does not come."""
 _Result = TypeVar("_Result")
 NAMES = ("az", "mm5", "mcts", "td", "keras", "random")
 ELO = (1913, 1757, 1690, 1359, 1323, 957)
@@ -61,12 +63,17 @@ SCORES = (
 def piloted(
     app: App[None], act: Callable[[Pilot[None]], Awaitable[_Result]], size: tuple[int, int] = (80, 24)
 ) -> _Result:
-    """Run an app in a terminal of `size`, and `act` on it."""
+    """Run an app in a terminal of `size`, and `act` on it; waits in vain end with what is shown."""
 
     async def run() -> _Result:
         async with app.run_test(size=size, notifications=True) as pilot:
-            await settle(pilot)
-            return await act(pilot)
+            try:
+                async with asyncio.timeout(DEADLINE_S):
+                    await settle(pilot)
+                    return await act(pilot)
+            except TimeoutError as error:
+                error.add_note("\n".join(screen_lines(app)))
+                raise
 
     return asyncio.run(run())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec.structs import replace
 from typing_extensions import override
 
@@ -196,6 +197,19 @@ def test_health_is_always_in_sight() -> None:
         return "".join(app.screen.query_one(HeaderLine).text_lines())
 
     assert "no coordinator" in piloted(app, look, (60, 24))
+
+
+def test_a_test_that_waits_in_vain_ends_with_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.DEADLINE_S", 0.5)
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> None:
+        while True:
+            await pilot.pause(0.01)
+
+    with pytest.raises(TimeoutError) as ended:
+        piloted(app, look)
+    assert "LIVE" in ended.value.__notes__[0]
 
 
 def test_lag_is_that_of_the_newest_event_when_it_was_painted() -> None:
