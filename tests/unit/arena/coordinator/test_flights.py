@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -17,6 +18,8 @@ from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    import pytest
 
     from arena.coordinator.config import TournamentConfig
     from arena.executor.job import Job
@@ -134,6 +137,59 @@ def test_a_slot_that_dies_costs_its_own_batches(begin: Begin) -> None:
     assert sitting.notices() == [f"a worker died; {pool.lost} matches are played again"]
     assert pool.num_rebuilt == 1
     assert {match.attempt for match in sitting.matches()} == {0}
+
+
+def test_batches_of_a_dead_slot_that_fail_one_after_the_other_are_one_loss(begin: Begin) -> None:
+    class FailingSlowly(StagedPool):
+        """The thread of its first slot fails the batch that waits some time after the other."""
+
+        failing: threading.Thread | None = None
+
+        @override
+        def act(self) -> None:
+            if self.num_rebuilt:
+                self.finish(self.held)
+            elif self.failing is None and len(self.held) == 2:
+                waiting, _ = self.held.pop()
+                self.die(0)
+                self.failing = threading.Thread(target=self.fail, args=(waiting, self._slots[0]))
+                self.failing.start()
+
+        def fail(self, future: Future[list[MatchRecord]], slot: Slot) -> None:
+            # A run that did not wait for all batches of a dead slot would look again meanwhile.
+            time.sleep(0.3)
+            if future.set_running_or_notify_cancel():
+                future.set_exception(WorkerLostError(slot))
+
+    sitting, pool = begin(config(*TRIO, rounds=4)), FailingSlowly()
+    assert sitting.play_in(pool).state == "finished"
+    sitting.assert_whole()
+    assert sitting.notices() == ["a worker died; 2 matches are played again"]
+    assert pool.num_rebuilt == 1
+
+
+def test_after_an_abort_no_slot_is_started_again(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.coordinator.orders._COMMAND_S", 0.0)
+    sitting = begin(config(*TRIO, rounds=4))
+
+    class AbortedPool(StagedPool):
+        is_ordered = False
+
+        @override
+        def act(self) -> None:
+            if not self.is_ordered and len(self.held) == 2:
+                self.is_ordered = True
+                sitting.store.commands.send(sitting.tournament.id, "abort")
+
+        @override
+        def abort(self) -> None:
+            self.die(0)
+            while self.finish(self._beside):
+                pass
+
+    pool = AbortedPool()
+    assert sitting.play_in(pool).state == "stopped"
+    assert pool.num_rebuilt == 0
 
 
 def test_others_play_on_while_what_a_slot_lost_is_played_again(begin: Begin) -> None:
