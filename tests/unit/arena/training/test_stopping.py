@@ -1,0 +1,98 @@
+"""Orders to end at once that come within a destructor, where Python drops exceptions."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import weakref
+from typing import TYPE_CHECKING
+
+import pytest
+
+from arena.interrupts import repeat_lost_interrupts
+from arena.training.stopping import run_orders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DEADLINE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat lost interrupts as every command does."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    repeat_lost_interrupts()
+
+
+class Closing:
+    """Does something when it is deleted."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+
+    def __del__(self) -> None:
+        self._act()
+
+
+def wait_in_vain() -> None:
+    """Wait for an interrupt."""
+    ends_at = time.monotonic() + DEADLINE_S
+    while time.monotonic() < ends_at:
+        time.sleep(0.01)
+    pytest.fail("no interrupt")
+
+
+def interrupt() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def delete(act: Callable[[], object]) -> None:
+    Closing(act)
+
+
+def drop_reference(act: Callable[[], object]) -> None:
+    watched = Closing(lambda: None)
+    reference = weakref.ref(watched, lambda _: act())
+    del watched
+    assert reference() is None
+
+
+@pytest.mark.parametrize("within", [delete, drop_reference])
+def test_a_second_ctrl_c_ends_a_run_though_it_came_within_a_destructor(
+    tmp_path: Path, within: Callable[[Callable[[], object]], None]
+) -> None:
+    gone_on: list[bool] = []
+
+    def train() -> None:
+        with run_orders(tmp_path) as orders:
+            interrupt()
+            assert orders.is_stopping
+            within(interrupt)
+            gone_on.append(True)
+            wait_in_vain()
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    assert gone_on, "Python dropped the first interrupt"
+
+
+def test_an_order_to_end_at_once_is_obeyed_though_it_came_within_a_destructor(tmp_path: Path) -> None:
+    gone_on: list[bool] = []
+
+    def be_ordered() -> None:
+        (tmp_path / "order").write_bytes(b"abort")
+        wait_in_vain()
+
+    def train() -> None:
+        with run_orders(tmp_path):
+            Closing(be_ordered)
+            gone_on.append(True)
+            wait_in_vain()
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
+    assert gone_on, "Python dropped the first interrupt"
+    assert not (tmp_path / "order").exists()
