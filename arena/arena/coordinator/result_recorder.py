@@ -33,6 +33,9 @@ MAX_ERRORS = 3
 MAX_STALLS = 3
 """Number of stalled attempts of a match in one run, after which a late bot loses: without an end, a bot that
 slows down its machine would never lose, and a machine that is always busy would play one match for ever."""
+MAX_SPOILT = 20
+"""Number of void matches after which a run stops if the arena could play none: the next ones would fail as
+well, and a sequential test would try all its pairs."""
 STALL_PERCENT = 1
 """Percentage of stalls among the matches of a run above which the machine is too busy."""
 SUM_EVERY_S = 1.0
@@ -58,6 +61,10 @@ class ResultRecorder:
         self.num_done = tournament.num_done
         """Number of matches that need no more play."""
         self.tell = tell
+        self.trouble = ""
+        """Why the run must stop: no match can be played. Empty if it need not."""
+        self._num_spoilt = 0
+        self._has_played = False
         self._store = store
         self._tournament = tournament
         self._total = tournament.num_total
@@ -132,6 +139,7 @@ class ResultRecorder:
             self.num_done += record.is_final
             self.tell(MatchFinished(record, job.first.label, job.second.label, self.num_done, self._total))
             if record.is_final:
+                self._note_end(record)
                 self._forget(record.number)
             else:
                 again.append(self._again(job, record))
@@ -214,6 +222,17 @@ class ResultRecorder:
         again = msgspec.structs.replace(job, attempt=record.attempt + 1, stalls_count=stalls_count)
         self._jobs[job.number] = again
         return again
+
+    def _note_end(self, record: MatchRecord) -> None:
+        """Count the matches that the arena failed for good, until one is played."""
+        # Not after that: matches that fail are tried again last, so a bot that cannot be played looks like a
+        # run in which nothing can. A walkover is not played.
+        self._has_played |= record.termination not in (Termination.ARENA_ERROR, Termination.WALKOVER)
+        self._num_spoilt += record.termination == Termination.ARENA_ERROR
+        if self._num_spoilt >= MAX_SPOILT and not self._has_played:
+            # Of a traceback the last line says what happened.
+            why = (record.reason.strip().splitlines() or ["the arena failed"])[-1]
+            self.trouble = f"none of {self._num_spoilt} matches could be played, at last because: {why}"
 
     def _settled(self, record: MatchRecord) -> MatchRecord:
         """Make a match final that the arena itself failed too often."""

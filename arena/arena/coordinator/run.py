@@ -233,8 +233,8 @@ class Run:
     def _take_back(self, idle: Slot, others: list[tuple[int, int, Slot]]) -> bool:
         """Return batches that wait for busy slots to the queue, one per idle slot; return whether it has any.
 
-        Otherwise a batch would wait at the end of the run behind a long match while other slots are idle. One
-        that the idle slot must not play stays: it would be sent to the same slot again.
+        Otherwise a batch would wait behind a long match while other slots are idle. One that the idle slot
+        must not play stays: it would be sent to the same slot again.
         """
         if self._flights.load[idle]:
             return False
@@ -374,8 +374,9 @@ class Run:
     def _keep(self, records: Sequence[MatchRecord]) -> None:
         if records:
             self._recovery.lasted()
-        again = self._recorder.keep(records)
-        self._queue += again
+        self._queue += self._recorder.keep(records)
+        if self._recorder.trouble:
+            self._stop(self._recorder.trouble)
         # A match that could not be played may lack the files of its bot, and so may all queued matches of
         # that bot.
         if any(record.termination == Termination.ARENA_ERROR for record in records):

@@ -98,6 +98,22 @@ def test_what_the_arena_spoils_is_played_again(begin: Begin, termination: str, e
     assert len({match.seed_first for match in sitting.matches() if match.number == 4}) == 1
 
 
+def test_a_run_that_can_play_nothing_stops(begin: Begin) -> None:
+    sitting = begin(config(*TRIO[:2], rounds=100))
+    ended = sitting.play_in(FailingPool(dict.fromkeys(range(1, 201), 99), "arena_error"))
+    num_void = sum(match.is_final for match in sitting.matches())
+    assert ended.state == "stopped"
+    assert ended.reason.startswith(f"none of {num_void} matches could be played, at last because: ")
+    assert 20 <= num_void < 100
+
+
+def test_a_run_that_can_play_something_goes_on(begin: Begin) -> None:
+    sitting = begin(config(*TRIO[:2], rounds=15))
+    pool = FailingPool(dict.fromkeys(range(2, 31), 99), "arena_error")
+    assert sitting.play_in(pool).state == "finished"
+    assert sum(match.termination == "arena_error" for match in sitting.matches() if match.is_final) == 29
+
+
 def test_few_stalls_are_no_reason_for_a_warning(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     # No bot is hashed again for one either: the machine was busy, but no files were lost.
     monkeypatch.setattr(Planner, "renew", None)
