@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.games.k_in_a_row import KInARowState
-from arena.games.solver._stones import BOTTOM, follow_up, has_four, landings, threats, zugzwang
+from arena.games.solver._four import _NONE as NONE  # pyright: ignore[reportPrivateUsage] - as the search does
+from arena.games.solver._four import _seen  # pyright: ignore[reportPrivateUsage] - see above
+from arena.games.solver._stones import (
+    BOTTOM,
+    cannot_win,
+    follow_up,
+    has_four,
+    landings,
+    threats,
+    zugzwang,
+)
 from brute_force import Known, late_states, truth
 from game_samples import make, seeded
 
@@ -86,3 +96,28 @@ def test_what_the_first_player_is_sure_of_by_a_threat_is_what_exhaustive_search_
     # Without a threat, and with a threat whose cell is the next of its column, nothing is shown.
     assert zugzwang(0, 0, 0) == 0
     assert zugzwang(0, 0, BOTTOM) == 0
+
+
+def test_what_the_rules_decide_is_what_exhaustive_search_finds(samples: list[tuple[int, int, int]]) -> None:
+    seen: Counter[tuple[int, bool]] = Counter()
+    num_without_a_win = 0
+    for first, second, score in samples:
+        mask = first | second
+        ply = mask.bit_count()
+        own, opp, own_score = (second, first, -score) if ply % 2 else (first, second, score)
+        chances, dangers = threats(own, mask), threats(opp, mask)
+        # The search asks for no position in which a stone wins at once.
+        if chances & landings(mask):
+            continue
+        num_without_a_win += cannot_win(second, mask) and score > 0
+        for alpha in range(-5, 5):
+            bound = _seen(own, mask, ply, alpha, chances, dangers)
+            if bound == NONE:
+                continue
+            is_above = bound > alpha
+            assert own_score >= bound if is_above else own_score <= bound
+            seen[ply % 2, is_above] += 1
+    # Each side is shown to be above a score, and not above one.
+    assert len(seen) == 4, seen
+    # That the second player cannot win any more does not mean a draw.
+    assert num_without_a_win > 0
