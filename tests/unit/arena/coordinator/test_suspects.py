@@ -231,4 +231,4 @@ def test_as_many_batches_are_asked_for_as_machines_are_idle(
     sitting, pool = begin(config(*TRIO[:2], rounds=4)), Far(played)
     assert sitting.play_in(pool).state == "finished"
     sitting.assert_whole()
-    assert next(filter(None, pool.asked[:IDLE]), []) == asked
+    assert next(filter(None, pool.asked[:IDLE]), list[int]()) == asked

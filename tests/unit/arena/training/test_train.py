@@ -190,6 +190,17 @@ def test_a_full_disk_ends_a_run_that_goes_on_later(
     assert weights_of(runs / "parts") == weights_of(runs / "whole")
 
 
+def test_only_a_full_disk_is_called_so(
+    arena: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "parts", status=3)
+    monkeypatch.setattr(context, "EVERY_S", 0.0)
+    (runs / "parts" / ".checkpoint.npz.part").mkdir()
+    ended = arena("train", "--resume", "parts", status=1)
+    assert "Is a directory" in ended.stderr
+    assert "make room" not in ended.stderr
+
+
 def test_curves_that_cannot_be_drawn_keep_no_weights_from_being_written(
     arena: CommandLine, runs: Path
 ) -> None:
