@@ -27,6 +27,21 @@ def repeat_lost_interrupts() -> None:
     the command would go on as if nobody had asked it to end. Imports alone make hundreds of such callbacks.
     """
     report = sys.unraisablehook
+    main = threading.main_thread().ident or 0
+
+    def is_hearing() -> bool:
+        """Return whether the main thread is within `hear`, where an interrupt would be lost for good."""
+        frame = sys._current_frames().get(main)  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - documented
+        while frame is not None and frame.f_code is not hear.__code__:
+            frame = frame.f_back
+        return frame is not None
+
+    def repeat() -> None:
+        time.sleep(_AGAIN_S)
+        # A busy machine may not have let it return from starting this thread.
+        while is_hearing():
+            time.sleep(_AGAIN_S)
+        _repeat()
 
     def hear(lost: sys.UnraisableHookArgs) -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
@@ -34,13 +49,12 @@ def repeat_lost_interrupts() -> None:
         elif threading.current_thread() is threading.main_thread():
             # Not from here, where it would be lost as well. Python that is ending starts no more threads.
             with suppress(RuntimeError):
-                threading.Thread(target=_repeat, name="interrupt", daemon=True).start()
+                threading.Thread(target=repeat, name="interrupt", daemon=True).start()
 
     sys.unraisablehook = hear
 
 
 def _repeat() -> None:
-    time.sleep(_AGAIN_S)
     # Whichever has a handler: it is one of ours or Python's, and a process in the background ignores Ctrl-C.
     for kind in _KINDS:
         if callable(signal.getsignal(kind)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING
@@ -77,6 +78,29 @@ def test_a_second_ctrl_c_ends_a_run_though_it_came_within_a_destructor(
     with pytest.raises(KeyboardInterrupt):
         train()
     assert gone_on, "Python dropped the first interrupt"
+
+
+def test_an_interrupt_is_not_repeated_before_its_loss_is_handled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def start_slowly(thread: threading.Thread) -> None:
+        start(thread)
+        if thread.name == "interrupt":
+            # As on a busy machine, where the thread runs before the one that started it.
+            time.sleep(0.2)
+
+    monkeypatch.setattr(threading.Thread, "start", start_slowly)
+
+    def train() -> None:
+        with run_orders(tmp_path):
+            interrupt()
+            delete(interrupt)
+            wait_in_vain()
+
+    with pytest.raises(KeyboardInterrupt):
+        train()
 
 
 def test_an_order_to_end_at_once_is_obeyed_though_it_came_within_a_destructor(tmp_path: Path) -> None:
