@@ -240,7 +240,8 @@ class ArenaApp(LookApp):
     def paint(self, *, everything: bool = False) -> None:
         """Show the newest model unless the view is frozen; `everything` also repaints unchanged parts."""
         screen, before = self.current, self.model
-        if screen is None or not (screen.is_ready and screen.is_mounted):
+        # While the app ends, a screen loses its parts before it is unmounted itself.
+        if not self.is_running or screen is None or not (screen.is_ready and screen.is_mounted):
             return
         self.model = before if self.is_frozen else self.latest
         # The first model describes the past, so its lag means nothing; tables may change without an event.
@@ -266,7 +267,7 @@ class ArenaApp(LookApp):
     def _frame(self) -> None:
         if self.model is not self.latest and not self.is_frozen:
             self.paint()
-        if self.current is not None and self.current.is_ready and not self.is_frozen:
+        if self.is_running and self.current is not None and self.current.is_ready and not self.is_frozen:
             self.current.tick(self.clock())
         is_running = any(match.is_played for match in self.model.view.matches.values())
         if self._frame_timer is not None and not is_running:

@@ -212,6 +212,20 @@ def test_a_test_that_waits_in_vain_ends_with_what_is_shown(monkeypatch: pytest.M
     assert "LIVE" in ended.value.__notes__[0]
 
 
+def test_what_arrives_while_the_dashboard_ends_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = sample_app()
+
+    async def look(pilot: Pilot[None]) -> None:
+        await settle(pilot)
+        # The end of an app takes its screens apart from below, and other tasks run meanwhile.
+        monkeypatch.setattr(app, "_running", False)
+        await app.screen.remove_children()
+        app.on_new_data(NewData(replace(app.latest, view=LiveView())))
+        app.paint(everything=True)
+
+    piloted(app, look)
+
+
 def test_lag_is_that_of_the_newest_event_when_it_was_painted() -> None:
     app = sample_app()
 
