@@ -42,12 +42,18 @@ class Work(NamedTuple):
     """Lower bound of the rate on machines, as a share of the local one."""
 
 
-QUICK: Final = ("--game", "tic-tac-toe", "--nodes", "10", "--isolation", "none")
+LIGHT: Final = ("--isolation", "none")
 WORKS: Final = {
-    "one_ms": Work(("random", "random", *QUICK), 40_000, 0.8),
-    "six_ms": Work(("mcts:playouts=20", "random", *QUICK), 20_000, 0.93),
-    "hosted": Work(("mcts:playouts=400", "mcts:playouts=400,exploration=1.1", "--nodes", "400"), 500, 0.93),
+    "one_ms": Work(
+        ("mcts:playouts=200", "random", "--game", "tic-tac-toe", "--nodes", "200", *LIGHT), 40_000, 0.8
+    ),
+    "six_ms": Work(
+        ("mcts:playouts=3200", "random", "--game", "connect-four", "--nodes", "3200", *LIGHT), 20_000, 0.93
+    ),
+    "hosted": Work(("mcts:playouts=32000", "mcts:playouts=32000,c=1.1", "--nodes", "32000"), 500, 0.93),
 }
+"""Matches of about 1 ms, 6 ms and, with hosted bots, 0.3 s: `turns` prints what they really take. The faster
+bots become, the more playouts these need."""
 DELAYS: Final = {25: 0.95, 100: 0.9}
 """Lower bounds of the rate behind a delay of so many milliseconds each way, as a share of that without."""
 TALKER: Final = """
@@ -115,6 +121,7 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
                 "share": round(remote / local, 3),
                 "least": work.least,
             }
+            print(json.dumps({kind: figures[kind]}), file=sys.stderr, flush=True)
     return figures
 
 

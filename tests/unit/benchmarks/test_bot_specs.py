@@ -1,0 +1,22 @@
+"""Bots named in the benchmarks exist with these options: a full trial takes too long to find out."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from arena_plugins import load_game
+from arena_plugins.manager import load_bot
+from source_tree import ROOT
+
+SPEC = re.compile(r'"((?:mcts|minimax|td-lambda):[^"{} ]+)"')
+
+
+def _specs() -> set[str]:
+    return {spec for path in (ROOT / "benchmarks").rglob("*.py") for spec in SPEC.findall(path.read_text())}
+
+
+@pytest.mark.parametrize("spec", sorted(_specs()))
+def test_bots_of_the_benchmarks_can_be_made(spec: str) -> None:
+    load_bot(spec, load_game("connect-four"), seed=1)
