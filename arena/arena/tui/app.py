@@ -274,8 +274,9 @@ class ArenaApp(LookApp):
             self._frame_timer.pause()
 
     def _look_at_health(self) -> None:
-        if self.uppermost is not None and self.uppermost.is_mounted:
-            self.uppermost.repaint_lines()
+        screen = self.uppermost
+        if self.is_running and screen is not None and screen.is_ready and screen.is_mounted:
+            screen.repaint_lines()
 
     # Keys
 

@@ -233,7 +233,6 @@ def test_a_refused_attack_on_a_device_is_none_whoever_else_changes_it(tier: Tier
 def test_the_attacks_are_made_however_long_the_path_of_temporary_files_is(
     tier: Tier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = try_attacks(tier).worked
     with tempfile.TemporaryDirectory() as folder:
         deep = Path(folder, "deep" * 25)
         deep.mkdir()
@@ -241,9 +240,9 @@ def test_the_attacks_are_made_however_long_the_path_of_temporary_files_is(
         for place in (Path(folder), deep):
             place.chmod(0o711)
         monkeypatch.setattr(tempfile, "tempdir", str(deep))
-        assert try_attacks(tier).worked == usual
+        # Only this attack needs a socket; that on the opponent's core has its own luck in each trial.
+        assert (30 in try_attacks(tier).worked) == (tier is Tier.T1)
         assert not list(deep.iterdir())
-    assert (30 in usual) == (tier is Tier.T1)
 
 
 def test_a_tier_that_is_not_there_tries_nothing(tmp_path: Path) -> None:

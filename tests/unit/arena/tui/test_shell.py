@@ -222,6 +222,16 @@ def test_what_arrives_while_the_dashboard_ends_is_not_shown(monkeypatch: pytest.
         await app.screen.remove_children()
         app.on_new_data(NewData(replace(app.latest, view=LiveView())))
         app.paint(everything=True)
+        app._frame()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - timers call this and the next
+        painted: list[bool] = []
+        monkeypatch.setattr(app.screen, "repaint_lines", lambda: painted.append(True))
+        for is_running, is_ready in ((False, True), (True, False), (True, True)):
+            monkeypatch.setattr(app, "_running", is_running)
+            monkeypatch.setattr(app.screen, "is_ready", is_ready)
+            assert not painted
+            app._look_at_health()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
+        assert painted
+        monkeypatch.setattr(app, "_running", False)
 
     piloted(app, look)
 
