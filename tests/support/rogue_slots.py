@@ -29,8 +29,11 @@ def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
     program = ROOT / "tests" / "support" / "rogue_slot.py"
     command = own_python(str(program), msgspec.json.encode(setup).decode())
     with subprocess.Popen(command) as process:  # noqa: S603 - a program of the tests
-        yield setup.slot
-        process.kill()
+        try:
+            yield setup.slot
+        finally:
+            # Also after a failed assertion: leaving the block waits for the process.
+            process.kill()
 
 
 @contextmanager
@@ -46,8 +49,10 @@ def honest(cluster: PrivateCluster, folder: Path) -> Generator[tuple[Slot, subpr
         assert process.stdin is not None
         process.stdin.write(msgspec.json.encode(setup).decode() + "\n")
         process.stdin.close()
-        yield setup.slot, process
-        process.kill()
+        try:
+            yield setup.slot, process
+        finally:
+            process.kill()
 
 
 def _setup(cluster: PrivateCluster, folder: Path, name: str) -> SlotSetup:
