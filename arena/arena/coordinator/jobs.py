@@ -1,4 +1,4 @@
-"""Turns planned matches into jobs, chooses how many jobs a batch has, and counts the batches in flight."""
+"""Where jobs come from, how many a batch has, and which batches are in flight."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter, deque
 from contextlib import suppress
 from itertools import zip_longest
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 
 from arena.analysis import ADJUDICATION_NODES
 from arena.executor.channel import drain
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from arena.coordinator.plan import Plan
+    from arena.coordinator.run_events import BotWithdrawn
     from arena.entrants import Competitor
     from arena.executor.job import BotOutput
     from arena.executor.slots import Slot
@@ -33,6 +34,60 @@ if TYPE_CHECKING:
 
 MAX_LOGGED = 50
 """Number of planned matches up to which the output of bots is kept for every match by default."""
+
+
+class JobSource(Protocol):
+    """Returns the matches of a tournament that this process holds; each is stored as planned before that."""
+
+    total: int | None
+    """Number of matches of the whole tournament; None while it cannot be known."""
+    decision: str
+    """The decision of the tournament; empty before there is one."""
+    is_open: bool
+    """Whether bots join and leave while it is played."""
+    is_urgent: bool
+    """Whether the jobs returned last go before all queued ones."""
+    batch_size: int
+    """Maximum number of matches per batch; set by the run as it learns how long matches take."""
+    num_workers: int
+    """Number of slots; set by the run, because worker machines come and go."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no more jobs will be returned."""
+        ...
+
+    def more(self, num_queued: int, running: Collection[int]) -> list[Job]:
+        """Return further jobs, if it is time for some.
+
+        Args:
+            num_queued: number of jobs that were returned and have not begun.
+            running: numbers of the running matches.
+
+        Raises:
+            ArenaError: the next matches cannot be planned.
+            DatabaseError: the plan cannot be stored.
+        """
+        ...
+
+    def renew(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Return the jobs that wait, with their bots looked for anew, after one could not be played.
+
+        Files of a bot may have been removed meanwhile.
+        """
+        ...
+
+    def withdraw(self, label: str, why: str) -> None:
+        """Withdraw a bot from an event that bots leave at any time; its matches are dropped."""
+        ...
+
+    def take_gone(self) -> Sequence[int]:
+        """Return once the numbers of returned jobs that are no longer needed."""
+        ...
+
+    def take_withdrawn(self) -> Sequence[BotWithdrawn]:
+        """Return once each bot that the source has withdrawn."""
+        ...
 
 
 class JobSettings(TypedDict, total=False):

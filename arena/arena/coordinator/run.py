@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from arena.coordinator.event_publisher import EventPublisher
+    from arena.coordinator.jobs import JobSource
     from arena.coordinator.orders import Orders
     from arena.coordinator.result_recorder import ResultRecorder
     from arena.coordinator.run_events import Ended
-    from arena.coordinator.source import JobSource
     from arena.executor.job import Job
     from arena.executor.pools import Pool
     from arena.executor.slots import Slot
