@@ -18,6 +18,8 @@ OP = "arena"
 """Name of our messages among those of Dask, in all four directions."""
 MAX_MESSAGE = 64 << 20
 """Maximum bytes of a message, above that of a shard; a longer one is not ours and closes its connection."""
+CLOCK_S = 0.05
+"""Seconds; smaller differences between clocks are not corrected, since a message may take as long."""
 PIECE = 4 << 20
 """Bytes of a piece of a content."""
 
@@ -160,6 +162,8 @@ class PlayBatch(ClusterMessage, frozen=True):
     templates: dict[int, bytes]
     """Encoded jobs that `rows` refer to, by number, as far as this slot does not have them yet."""
     rows: tuple[JobRow, ...]
+    is_suspect: bool = False
+    """Whether one of its matches may have ended a slot, so that each is reported before it is played."""
 
 
 class RunShard(ClusterMessage, frozen=True):

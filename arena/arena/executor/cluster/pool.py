@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from typing_extensions import override
@@ -13,6 +13,7 @@ from arena.errors import ArenaError
 from arena.executor.channel import drain
 from arena.executor.cluster.contents import read_piece
 from arena.executor.cluster.messages import (
+    CLOCK_S,
     Begun,
     ContentPiece,
     JobRow,
@@ -48,9 +49,6 @@ if TYPE_CHECKING:
     from arena.executor.job import Job
     from arena.executor.slots import Slot
     from arena_db.records import LiveEvent
-
-_CLOCK_S: Final = 0.05
-"""Seconds; smaller differences between clocks are not corrected."""
 
 
 class _Batch(SentWork):
@@ -103,6 +101,8 @@ class ClusterPool(ClusterRun):
         self._templates: dict[tuple[int, int, bool], tuple[int, Job, bytes]] = {}
         self._sent: dict[Slot, set[int]] = {}
         self._contents: set[str] = set()
+        self._suspects: set[int] = set()
+        """Matches that a slot had and did not finish before it ended."""
         self._parts: SimpleQueue[_AcceptedPart] = SimpleQueue()
         self._news: SimpleQueue[Began] = SimpleQueue()
         self._events: SimpleQueue[LiveEvent] = SimpleQueue()
@@ -171,7 +171,8 @@ class ClusterPool(ClusterRun):
                     job.stalls_count,
                 )
             )
-        return PlayBatch(self._run, batch.number, templates, tuple(rows))
+        is_suspect = any(job.number in self._suspects for job in batch.jobs)
+        return PlayBatch(self._run, batch.number, templates, tuple(rows), is_suspect)
 
     def _template(self, job: Job) -> tuple[int, Job, bytes]:
         """Return the encoded fields that a job shares with others of these two bots in this run."""
@@ -195,6 +196,10 @@ class ClusterPool(ClusterRun):
             self._sent.clear()
         else:
             self._sent.pop(slot, None)
+        # Which of them ended the slot may not have been reported in time.
+        for work in self._work.values():
+            if isinstance(work, _Batch) and slot in {None, work.slot}:
+                self._suspects |= {job.number for job in work.jobs[work.num_played :]}
 
     @override
     def _piece(self, want: Want) -> ContentPiece:
@@ -255,7 +260,9 @@ class ClusterPool(ClusterRun):
             batch.set_exception(WrongResultError(batch.slot, wrong))
             return
         batch.num_played += len(records)
-        if abs(self._ahead) > _CLOCK_S:
+        if self._suspects:
+            self._suspects -= {record.number for record in records}
+        if abs(self._ahead) > CLOCK_S:
             # From the clock of the hub, which all slots use, to that of this machine.
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
@@ -299,6 +306,8 @@ def find_wrong(job: Job, record: MatchRecord) -> str:
 
 def logs_of(parts: Sequence[LogPart], jobs: Sequence[Job]) -> list[LogPart]:
     """Return the logs for files of these jobs and their bots; a slot may name no other file."""
+    if not parts:
+        return []
     files = {
         (job.tournament_name, name)
         for job in jobs

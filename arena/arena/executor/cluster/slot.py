@@ -22,7 +22,7 @@ from arena.errors import ArenaError, PluginError
 from arena.executor.cluster.contents import SpoiltError, fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.messages import PIECE, PlayBatch, Spoilt
+from arena.executor.cluster.messages import CLOCK_S, PIECE, PlayBatch, Spoilt
 from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED, SlotSetup
 from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
@@ -78,7 +78,8 @@ class Jobs:
         """
         for number, data in play.templates.items():
             self._templates[play.run, number] = _decode_job(data)
-        here = {row.template: self._here(self._templates[play.run, row.template]) for row in play.rows}
+        used = {row.template for row in play.rows}
+        here = {number: self._here(self._templates[play.run, number]) for number in used}
         return [
             msgspec.structs.replace(
                 here[row.template],
@@ -226,9 +227,11 @@ class SlotPlayer:
         """Send results, with times converted to the clock of the hub."""
         ahead = self.link.clock_offset
         logs, self._logs = self._logs, []
-        self.link.deliver(
-            [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records], logs
-        )
+        if abs(ahead) > CLOCK_S:
+            records = [
+                dataclasses.replace(record, started_at=record.started_at + ahead) for record in records
+            ]
+        self.link.deliver(records, logs)
 
 
 def tell(word: str) -> None:

@@ -7,8 +7,6 @@ import hashlib
 import os
 import threading
 import time
-from collections import deque
-from itertools import groupby
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,7 +19,6 @@ from arena.executor.cluster.messages import (
     OP,
     PIECE,
     Ack,
-    Begun,
     Bye,
     ContentPiece,
     Hello,
@@ -40,6 +37,7 @@ from arena.executor.cluster.messages import (
     encode_records,
 )
 from arena.executor.cluster.setups import LOST
+from arena.executor.cluster.start_reports import StartReports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,9 +56,8 @@ _MAX_UNACKED: Final = 8 << 20
 """Maximum bytes of results that the hub has not acknowledged; beyond it, the slot waits."""
 _MAX_STREAMED: Final = 200
 """Maximum messages in Dask's send buffer; beyond it, events of running matches are sent later."""
-_BEGUN_S: Final = 0.005
-"""Seconds; matches that start within this time are one message, as hundreds of short ones start in a
-second."""
+_ACK_S: Final = 0.05
+"""Seconds between two looks for an abort while an acknowledgement is awaited."""
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
 _GOODBYE_S: Final = 0.3
@@ -124,7 +121,8 @@ class SlotLink:
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
-        self._begun: deque[tuple[tuple[str, int], int]] = deque()
+        self._starts = StartReports(self._send_now, lambda: not self._worker.batched_stream.buffer)
+        self._is_careful = False
         self._num_parts = 0
         self._said_hello = 0.0
         self._joined = threading.Event()
@@ -155,6 +153,7 @@ class SlotLink:
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
+            self._is_careful = isinstance(play, PlayBatch) and play.is_suspect
             return play
         return None
 
@@ -185,8 +184,7 @@ class SlotLink:
     def tell_began(self, number: int) -> None:
         """Report that a match of the current batch starts."""
         if self._current is not None:
-            self._begun.append((self._current, number))
-        self._loop.call_soon_threadsafe(self._flush_soon)
+            self._starts.note(self._current, number, is_suspect=self._is_careful)
 
     def deliver(self, records: list[MatchRecord], logs: Sequence[LogPart] = ()) -> None:
         """Send results of the current batch; block while too many bytes are unacknowledged (backpressure).
@@ -222,7 +220,7 @@ class SlotLink:
             self._say(part)
             # With a timeout, because an abort does not notify this condition.
             while sum(self._unacked.values()) > _MAX_UNACKED and not self.must_abort():
-                self._acked.wait(_BEGUN_S * 10)
+                self._acked.wait(_ACK_S)
 
     def publish(self, data: bytes) -> bool:
         """Send events of the running match; return False if too many messages are queued."""
@@ -289,27 +287,11 @@ class SlotLink:
 
     def _send(self, data: bytes) -> None:
         # The report that a match started must precede its result.
-        self._flush()
+        self._starts.report()
         self._worker.batched_send({"op": OP, "data": data})
 
-    def _flush_soon(self) -> None:
-        if self._begun and self._flushes is None:
-            late = self._loop.time() - self._flushed_at < _BEGUN_S
-            if late:
-                self._flushes = self._loop.call_later(_BEGUN_S, self._flush)
-            else:
-                self._flush()
-
-    def _flush(self) -> None:
-        if self._flushes is not None:
-            self._flushes.cancel()
-            self._flushes = None
-        self._flushed_at = self._loop.time()
-        # One by one: the thread that plays may append while this one takes.
-        begun = [self._begun.popleft() for _ in range(len(self._begun))]
-        for batch, matches in groupby(begun, lambda each: each[0]):
-            numbers = tuple(number for _, number in matches)
-            self._worker.batched_send({"op": OP, "data": encode(Begun(*batch, numbers))})
+    def _send_now(self, message: ClusterMessage) -> None:
+        self._worker.batched_send({"op": OP, "data": encode(message)})
 
     def _run(self) -> None:
         # Without a connection no result can be delivered, so the process ends with its bots; the supervisor
@@ -323,8 +305,7 @@ class SlotLink:
         """Connect, and pass messages on until the connection is lost; `start` calls it in its own thread."""
         set_dask()
         self._loop = asyncio.get_running_loop()
-        self._flushes: asyncio.TimerHandle | None = None
-        self._flushed_at = 0.0
+        self._starts.start(self._loop)
         scheme = self._place.address.partition("://")[0]
         self._worker: Any = QuietWorker(
             self._place.address,
@@ -389,5 +370,5 @@ class SlotLink:
     def _end_if(self, batch: tuple[str, int]) -> None:
         """End this process, and its bots with it, if it still plays an aborted batch."""
         if self._current == batch:
-            self._worker.batched_send({"op": OP, "data": encode(Bye(is_playing=True))})
+            self._send_now(Bye(is_playing=True))
             self._loop.call_later(_GOODBYE_S, os._exit, LOST)
