@@ -35,25 +35,34 @@ _ENDS: Final = {0, 3}
 class Work(NamedTuple):
     """Matches whose throughput is compared."""
 
-    words: tuple[str, ...]
-    """What `arena match` is asked for, without the number of rounds."""
+    bots: tuple[str, str]
+    """Their specs, with a place for the number of playouts."""
+    options: tuple[str, ...]
+    """Further arguments of `arena match`, without limits and rounds."""
+    playouts: tuple[int, int]
+    """Two numbers of playouts with which the duration of a match is measured."""
+    ms: float
+    """The wanted duration of a match, in milliseconds."""
     matches: int
     least: float
     """Lower bound of the rate on machines, as a share of the local one."""
 
+    def words(self, playouts: int) -> tuple[str, ...]:
+        """Return what `arena match` is asked for, without the number of rounds."""
+        bots = (bot.format(playouts) for bot in self.bots)
+        return (*bots, *self.options, "--nodes", str(playouts))
+
 
 LIGHT: Final = ("--isolation", "none")
+QUICK: Final = ("mcts:playouts={}", "random")
+HOSTED: Final = ("mcts:playouts={}", "mcts:playouts={},c=1.1")
 WORKS: Final = {
-    "one_ms": Work(
-        ("mcts:playouts=200", "random", "--game", "tic-tac-toe", "--nodes", "200", *LIGHT), 40_000, 0.8
-    ),
-    "six_ms": Work(
-        ("mcts:playouts=3200", "random", "--game", "connect-four", "--nodes", "3200", *LIGHT), 20_000, 0.93
-    ),
-    "hosted": Work(("mcts:playouts=32000", "mcts:playouts=32000,c=1.1", "--nodes", "32000"), 500, 0.93),
+    "one_ms": Work(QUICK, ("--game", "tic-tac-toe", *LIGHT), (200, 800), 1.0, 40_000, 0.8),
+    "six_ms": Work(QUICK, ("--game", "connect-four", *LIGHT), (2000, 6000), 6.0, 20_000, 0.93),
+    "hosted": Work(HOSTED, (), (10_000, 30_000), 300.0, 500, 0.93),
 }
-"""Matches of about 1 ms, 6 ms and, with hosted bots, 0.3 s: `turns` prints what they really take. The faster
-bots become, the more playouts these need."""
+"""The matches that are compared. `playouts_of` finds the playouts with which they last so long, since bots
+become faster, and computers differ."""
 DELAYS: Final = {25: 0.95, 100: 0.9}
 """Lower bounds of the rate behind a delay of so many milliseconds each way, as a share of that without."""
 TALKER: Final = """
@@ -103,6 +112,25 @@ def play(own: Cluster, name: str, words: Sequence[str], matches: int, where: Seq
     return store
 
 
+def playouts_of(own: Cluster, kind: str, share: float) -> int:
+    """Return the playouts with which a match lasts as long as wanted, by a line through two points."""
+    work = WORKS[kind]
+    few, many = (
+        _duration_of(own, f"{kind}-{playouts}", work.words(playouts), max(4, int(share * 12_000 / work.ms)))
+        for playouts in work.playouts
+    )
+    low, high = work.playouts
+    return max(low, round(low + (work.ms - few) * (high - low) / (many - few)))
+
+
+def _duration_of(own: Cluster, name: str, words: Sequence[str], most: int) -> float:
+    """Return the median time from one start of a match to the next in one worker, in milliseconds."""
+    store = play(own, name, words, min(most, 400) // 2 * 2, ("--concurrency", "1"))
+    starts = sorted(match.started_at for match in stored(store))
+    # Over pairs: a bot that moves first may have more moves.
+    return 500 * statistics.median(after - before for before, after in zip(starts, starts[2:], strict=False))
+
+
 def turns(share: float, repeats: int) -> dict[str, Any]:
     """Compare the rate of `--cluster local:2` with that of two local workers, in turns."""
     figures: dict[str, Any] = {}
@@ -110,13 +138,16 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
         own = Cluster(Path(folder))
         for kind, work in WORKS.items():
             num = max(4, int(work.matches * share) // 2 * 2)
+            playouts = playouts_of(own, kind, share)
+            words = work.words(playouts)
             rates: defaultdict[str, list[float]] = defaultdict(list)
             for number in range(repeats):
                 for name, where in (("local", ("--concurrency", "2")), ("cluster", ("--cluster", "local:2"))):
-                    rates[name].append(rate_of(play(own, f"{kind}-{name}-{number}", work.words, num, where)))
+                    rates[name].append(rate_of(play(own, f"{kind}-{name}-{number}", words, num, where)))
             local, remote = (statistics.median(rates[name]) for name in ("local", "cluster"))
             figures[kind] = {
                 "matches": num,
+                "playouts": playouts,
                 "ms": round(2000 / local, 2),
                 "share": round(remote / local, 3),
                 "least": work.least,
@@ -129,13 +160,15 @@ def delays(share: float) -> dict[str, Any]:
     """Compare the rate of two machines behind a delay with that of two machines behind none."""
     work = WORKS["hosted"]
     num = max(4, int(work.matches * share) // 2 * 2)
+    with tempfile.TemporaryDirectory() as folder:
+        words = work.words(playouts_of(Cluster(Path(folder)), "hosted", share))
     rates: dict[int, float] = {}
     for delay_ms in (0, *DELAYS):
         with cluster() as own:
             proxy = Delay(int(own.address.rpartition(":")[2]), delay_ms)
             for name in ("pc1", "pc2"):
                 own.start_worker(name, f"tls://127.0.0.1:{proxy.port}")
-            rates[delay_ms] = rate_of(play(own, "delayed", work.words, num, own.dask))
+            rates[delay_ms] = rate_of(play(own, "delayed", words, num, own.dask))
     return {str(ms): {"share": round(rates[ms] / rates[0], 3), "least": DELAYS[ms]} for ms in DELAYS}
 
 

@@ -10,7 +10,8 @@ from arena_plugins import load_game
 from arena_plugins.manager import load_bot
 from source_tree import ROOT
 
-SPEC = re.compile(r'"((?:mcts|minimax|td-lambda):[^"{} ]+)"')
+SPEC = re.compile(r'"((?:mcts|minimax|td-lambda):(?:[^"{} ]|{})+)"')
+"""A spec may have a place for a number."""
 
 
 def _specs() -> set[str]:
@@ -19,4 +20,4 @@ def _specs() -> set[str]:
 
 @pytest.mark.parametrize("spec", sorted(_specs()))
 def test_bots_of_the_benchmarks_can_be_made(spec: str) -> None:
-    load_bot(spec, load_game("connect-four"), seed=1)
+    load_bot(spec.format(100), load_game("connect-four"), seed=1)
