@@ -166,11 +166,40 @@ def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor:
     assert {match.attempt for match in sitting.matches()} == {0}
 
 
+SLOW = """
+import time
+from arena_plugins import PlayResult, hookimpl
+
+class Slow:
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def play(self, state, limit):
+        if state.current_player == 1:
+            time.sleep(self.seconds)
+            self.seconds = 0.0
+        return PlayResult(state.legal_actions[0])
+
+@hookimpl
+def make_bot(game, seed, options):
+    return Slow(5.0 if seed else 0.0)  # the check before the plan has seed 0
+"""
+
+
+def slow_bot(folder: Path) -> str:
+    """Return a bot with one slow move, in its first match: a signal comes before that match is over.
+
+    A sandboxed bot sees no gate. A second was not enough on a machine that let this process wait.
+    """
+    (folder / "slow.py").write_text(SLOW)
+    return f"python:file={folder / 'slow.py'}"
+
+
 @pytest.mark.parametrize(
     "signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)], ids=str
 )
-def test_hard_signals_end_running_matches(begin: Begin, signals: tuple[int, ...]) -> None:
-    sitting = begin(config("random", "mcts:seconds=0.1", executor="local", isolation="T1"))
+def test_hard_signals_end_running_matches(begin: Begin, tmp_path: Path, signals: tuple[int, ...]) -> None:
+    sitting = begin(config("random", slow_bot(tmp_path), executor="local", isolation="T1"))
     bots: set[int] = set()
 
     def on_event(event: Event) -> None:
@@ -191,10 +220,10 @@ def test_hard_signals_end_running_matches(begin: Begin, signals: tuple[int, ...]
     assert (again.seed_first, again.seed_second) == (void.seed_first, void.seed_second)
 
 
-def test_no_bot_is_blamed_for_a_signal_that_all_processes_get(begin: Begin) -> None:
+def test_no_bot_is_blamed_for_a_signal_that_all_processes_get(begin: Begin, tmp_path: Path) -> None:
     # A service manager that stops a tournament sends SIGTERM to its workers and bots as well. Workers come
     # first here: one that lives for some milliseconds longer than a bot could report its death.
-    sitting = begin(config("random", "mcts:seconds=0.1", executor="local", isolation="T1"))
+    sitting = begin(config("random", slow_bot(tmp_path), executor="local", isolation="T1"))
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchStarted):

@@ -77,13 +77,14 @@ def test_a_dead_owner_loses_it_at_once(sitting: Sitting) -> None:
         assert not lease.is_lost
 
 
-@pytest.mark.parametrize(("seconds", "is_silent"), [(29.0, False), (31.0, True)])
+# Far enough below the 30 s for a machine that is busy while the test goes on to count silence.
+@pytest.mark.parametrize(("seconds", "is_silent"), [(15.0, False), (31.0, True)])
 def test_a_silent_owner_is_replaced_on_request(sitting: Sitting, seconds: float, *, is_silent: bool) -> None:
     held = sitting.store.claim(sitting.tournament.id, OTHER)
     assert held is not None
     silence(sitting, seconds)
     words = (
-        r"rr-1 is held by pid \d+ on .*, silent for 31 s; arena resume rr-1 --take-over goes on without it"
+        r"rr-1 is held by pid \d+ on .*, silent for \d+ s; arena resume rr-1 --take-over goes on without it"
     )
     with pytest.raises(ConfigError, match=words if is_silent else "arena stop rr-1 stops it"):
         Lease(sitting.store, sitting.tournament, current_owner()).__enter__()

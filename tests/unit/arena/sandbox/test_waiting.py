@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,7 +17,6 @@ from arena.sandbox.waiting import Waited, Waiting, idle_s, tick_s
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts waits")
 
@@ -182,18 +182,21 @@ def test_idle_cores(tmp_path: Path) -> None:
 def rivals() -> Iterator[list[int]]:
     """Two processes that want one core."""
     core = min(os.sched_getaffinity(0))
-    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
+    code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nos.write(1, b'1')\nwhile True: pass"
     command = [sys.executable, "-I", "-S", "-c", code]
-    started = [subprocess.Popen(command) for _ in range(2)]  # noqa: S603
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]  # noqa: S603
+    for each in started:
+        # While an interpreter starts it may sleep; from here on it never does.
+        assert each.stdout is not None
+        assert each.stdout.read(1) == b"1"
     yield [each.pid for each in started]
     for each in started:
-        each.kill()
-        each.wait()
+        with each:
+            each.kill()
 
 
 def test_rivals_wait_for_each_other(rivals: list[int]) -> None:
     found = [Waiting([pid]) for pid in rivals]
-    time.sleep(0.3)
     # What is read belongs to a moment between the clock before and after: this process may have to wait, too.
     earliest, latest = [0.0, 0.0], [0.0, 0.0]
     for rival, each in enumerate(found):
@@ -218,8 +221,12 @@ def test_rivals_wait_for_each_other(rivals: list[int]) -> None:
 
 def test_a_stopped_process_does_not_wait(rivals: list[int]) -> None:
     os.kill(rivals[0], signal.SIGSTOP)
+    # It stops once it gets a core, for which it may have to wait.
+    stat, ends_at = Path(f"/proc/{rivals[0]}/stat"), time.monotonic() + 120
+    while stat.read_text().rpartition(")")[2].split()[0] != "T":
+        assert time.monotonic() < ends_at
+        time.sleep(0.01)
     found = Waiting([rivals[0]])
-    time.sleep(0.1)
     found.look(time.monotonic())
     time.sleep(0.05)
     assert found.look(time.monotonic()) == (0, 0)
