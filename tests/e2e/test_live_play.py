@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -253,9 +254,14 @@ def test_what_cannot_be_held_says_why(place: Place) -> None:
 def _workers(coordinator: int) -> list[int]:
     """Give the processes that play for a coordinator."""
     children = Path(f"/proc/{coordinator}/task/{coordinator}/children").read_text("ascii").split()
-    found = [child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()]
+    found: list[int] = []
+    for child in children:
+        # A child of another kind may just have been collected.
+        with suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
     assert found, "no worker"
-    return [int(child) for child in found]
+    return found
 
 
 def _stalled(view: LiveView) -> set[int]:
