@@ -18,6 +18,7 @@ from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.hardware import describe_gpus
 from arena.executor.cluster.messages import OP, AskStatus, Status, encode
 from arena.home import home
+from arena_db.files import write_durably
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,8 @@ def note_cluster(address: str, keys: Path | None) -> None:
     known = KnownCluster(address=address, keys=None if keys is None else keys.absolute())
     with suppress(OSError):
         home().mkdir(parents=True, exist_ok=True)
-        _file().write_bytes(msgspec.json.encode(known, enc_hook=str))
+        # Whoever waits for the file must not read one that is still empty.
+        write_durably(_file(), msgspec.json.encode(known, enc_hook=str))
 
 
 def known_cluster() -> KnownCluster | None:
