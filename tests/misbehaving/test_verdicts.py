@@ -128,7 +128,8 @@ def test_stderr_is_kept_as_evidence(good: HostedSeat) -> None:
 
 def test_both_fail_is_void() -> None:
     first, second = hostile_seat("crash-start"), hostile_seat("silent-start")
-    setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(ST, ST), init_s=0.5)
+    # Seconds for the second one, which never begins; the first must have crashed before, on a busy machine, too.
+    setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(ST, ST), init_s=3.0)
     result = play_match(GAME, (first, second), setup)
 
     assert (result.outcome, result.termination, result.rated) == ("void", "init_crash", False)
