@@ -128,7 +128,7 @@ def test_stderr_is_kept_as_evidence(good: HostedSeat) -> None:
 
 def test_both_fail_is_void() -> None:
     first, second = hostile_seat("crash-start"), hostile_seat("silent-start")
-    # Seconds for the second one, which never begins; the first must have crashed before, on a busy machine, too.
+    # The second one never begins; the first has to crash within this time, on a busy machine, too.
     setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(ST, ST), init_s=3.0)
     result = play_match(GAME, (first, second), setup)
 

@@ -98,8 +98,10 @@ def busy():
             pass
         time.sleep(0.1)
 """
-"""Takes 5 s where nothing was kept, and computes for a third of them, as a compiler does; that is enough to be
-taken for one, and leaves a machine that is busy three seconds for a move that loads what was kept."""
+"""Takes 5 s where nothing was kept, and computes for a third of them: enough to be taken for a compiler.
+
+A move that loads what was kept has over three seconds, which a busy machine may need.
+"""
 
 
 def written(**changes: str) -> Competitor:
