@@ -64,8 +64,10 @@ async def hold(pilot: Pilot[None], app: Dashboard) -> None:
     await pilot.press("7")
     await until(pilot, app, lambda: isinstance(app.screen, TournamentsScreen))
     await pilot.press("n")
-    await until(pilot, app, lambda: isinstance(app.screen, NewTournamentScreen))
+    # A screen is on top before it has its fields.
+    await until(pilot, app, lambda: "[ Start ]" in shown(app))
     screen = app.screen
+    assert isinstance(screen, NewTournamentScreen)
     screen.query_one("#field-bots", FormField).value = "random minimax:depth=9"
     screen.query_one("#field-game", FormField).value = "tic-tac-toe"
     screen.query_one("#field-name", FormField).value = "lesson"
@@ -114,8 +116,9 @@ async def play_on(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None
 async def export(pilot: Pilot[None], app: Dashboard, out: Path) -> None:
     """Write the matches into a file."""
     await pilot.press("8")
-    await until(pilot, app, lambda: isinstance(app.screen, ExportScreen))
+    await until(pilot, app, lambda: "[ Export ]" in shown(app))
     screen = app.screen
+    assert isinstance(screen, ExportScreen)
     screen.query_one("#field-format", Choice).value = "pgn"
     screen.query_one("#field-out", FormField).value = str(out)
     screen.query_one("#push-export", Push).focus()

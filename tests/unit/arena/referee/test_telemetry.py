@@ -147,3 +147,17 @@ def test_a_suspended_machine_is_no_fault(
     assert result.termination == "arena_stall"
     assert result.fault is not None
     assert result.fault["verdict"] == verdict
+
+
+def test_how_a_bot_ended_is_known_although_it_ends_late(good: HostedSeat) -> None:
+    # The pipes of a process that dies are closed before its death is reported; here a second before, as on a
+    # machine with other work.
+    command = wire_bot("import os; os.close(1); time.sleep(1); os._exit(3)")
+    bot = HostedSeat(ProcessSettings(command), name="bot", version="1")
+    setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(PATIENT, PATIENT))
+    result = play_match(GAME, (bot, good), setup)
+    bot.close()
+
+    assert result.reason == "A crashes at ply 1: exit 3 (crash)"
+    assert result.fault is not None
+    assert result.fault["exit_code"] == 3

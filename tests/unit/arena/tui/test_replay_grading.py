@@ -142,8 +142,9 @@ def test_a_game_without_a_solver_names_the_way_out(tmp_path: Path, told: list[st
 
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("g")
-        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
-        assert "There is no exact solver for gomoku. Who judges cup/1?" in shown(app)
+        # A screen is on top before it has been painted.
+        await until(pilot, app, lambda: "There is no exact solver for gomoku. Who judges cup/1?" in shown(app))
+        assert isinstance(app.screen, PromptScreen)
         assert "solver  " not in shown(app)
         # Asked for all the same, the command says so.
         await pilot.press(*"solver", "enter", "enter")
@@ -202,8 +203,8 @@ def test_a_bot_judges_from_the_dashboard(path: Path, told: list[str]) -> None:
     async def act(pilot: Pilot[None]) -> None:
         screen = screen_of(app)
         await pilot.press("J")
-        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
-        assert "Who judges cup/1?" in shown(app)
+        await until(pilot, app, lambda: "Who judges cup/1?" in shown(app))
+        assert isinstance(app.screen, PromptScreen)
         assert "solver  " in shown(app), "it is among those to choose from"
         await pilot.press(*"minim")
         await until(pilot, app, lambda: "--by=minim " in shown(app))
@@ -236,7 +237,7 @@ def test_a_judge_that_does_not_exist_is_named(
 
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("J")
-        await until(pilot, app, lambda: isinstance(app.screen, PromptScreen))
+        await until(pilot, app, lambda: "Who judges cup/1?" in shown(app))
         await pilot.press(*"minimex", "enter", "enter")
         await until(pilot, app, lambda: told)
         assert 'did you mean "minimax"' in told[0]
