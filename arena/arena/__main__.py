@@ -1,11 +1,10 @@
 """The command `arena`."""
 
-import gc
 import os
 import sys
 from pathlib import Path
 
-from arena.garbage import collect_rarely
+from arena.garbage import collect_rarely, leave_garbage
 from arena.interrupts import repeat_lost_interrupts
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -29,9 +28,7 @@ def main() -> None:
     try:
         run()
     finally:
-        # The interpreter looks for garbage once more before it ends, through all that was imported: another
-        # eighth. Nothing waits for that: what must be closed, is closed by whoever opened it.
-        gc.freeze()
+        leave_garbage()
 
 
 def _forget_current_folder() -> None:

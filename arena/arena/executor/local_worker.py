@@ -19,6 +19,7 @@ from arena.executor.channel import make_poller, send
 from arena.executor.cores import Core
 from arena.executor.parent import end_with_parent
 from arena.executor.worker import Began, SlotCallbacks, make_control, play_batch
+from arena.garbage import leave_garbage
 from arena_db.records import MatchRecord
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ def run_worker(slot: Slot, connection: Connection[Any, Any], setup: WorkerSetup)
         pass
     finally:
         _control.close()
+        leave_garbage()
 
 
 def _reply(function: Callable[[Any], object], given: object) -> Reply:

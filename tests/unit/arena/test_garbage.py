@@ -1,4 +1,4 @@
-"""A command looks for garbage rarely, and not at its end; once it runs a plugin, as often as Python does."""
+"""Neither a command nor a worker looks for garbage at its end; a command seldom does before it runs a bot."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import held_play
 import weigher_plugin
 from arena.entrants import resolve
+from arena.executor.local import LocalPool
 from arena.executor.shards import ShardCall, ShardTask, call_shard
 from arena.executor.worker_seats import make_seat
 from arena.garbage import collect_as_usual, collect_rarely
@@ -44,6 +45,20 @@ def usual() -> Generator[tuple[int, int, int]]:
 def test_a_command_looks_for_garbage_rarely_and_not_when_it_ends() -> None:
     done = subprocess.run(own_python("-c", RUN), capture_output=True, text=True, check=True)  # noqa: S603 - our own code
     assert done.stdout.splitlines()[-1] == "True 50000 True"
+
+
+WORK = """
+import atexit, gc, pathlib
+end = pathlib.Path({end!r})
+atexit.register(lambda gc=gc, end=end: end.write_text(str(gc.get_freeze_count() > 10_000)))
+"""
+
+
+def test_a_worker_does_not_look_when_it_ends(tmp_path: Path) -> None:
+    pool = LocalPool(1, tmp_path)
+    pool.call(exec, WORK.format(end=str(tmp_path / "end"))).result(60)
+    pool.close()
+    assert (tmp_path / "end").read_text() == "True"
 
 
 @pytest.mark.parametrize("tier", [Tier.T0, Tier.T1])
