@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir  # pyright: ignore[reportMissingTypeStubs] # it has none
-from numba import types
-from numba.extending import intrinsic
 
 from arena.games.kernels.compiling import inline_kernel
+from arena.games.kernels.numba_parts import intrinsic, types
 
 if TYPE_CHECKING:
     from arena.games.kernels.compiling import Int

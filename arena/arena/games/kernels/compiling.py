@@ -13,14 +13,18 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-import numba
-from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
-from numba.core.registry import CPUDispatcher
 from typing_extensions import override
 
+from arena.games.kernels.numba_parts import (
+    Compiler,
+    CompileResultCacheImpl,
+    CPUDispatcher,
+    FunctionCache,
+    IndexDataCacheFile,
+    JITCodeLibrary,
+    numba,
+    types,
+)
 from arena.home import cache
 
 if TYPE_CHECKING:
