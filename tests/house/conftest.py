@@ -18,6 +18,7 @@ def _sources_of_the_house() -> Iterator[None]:  # pyright: ignore[reportUnusedFu
     # Syntax trees have millions of objects and no cycles: collecting took two thirds of the time of parsing.
     gc.disable()
     yield
-    gc.enable()
-    # Hundreds of syntax trees would slow the garbage collector of every later test.
+    # Hundreds of syntax trees would slow the garbage collector in every later test. They are freed before it
+    # is turned on, or it would look through all of them at once.
     read.cache_clear()
+    gc.enable()
