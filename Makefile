@@ -22,6 +22,7 @@ demo: $(VENV)/.installed-plain
 	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md describes how to enter your own bot."
 
 # Three processes on two cores, each with whole files, because tests wait a quarter of their time for bots and clocks.
+# One of them runs all of tests/house, which parses every source (tests/support/house_scheduling.py).
 # Files run in the order of the folders, not of their number of tests, which would start the longest files, of one test
 # each, last.
 TESTS_SIDE_BY_SIDE = -n 3 --dist loadfile --no-loadscope-reorder

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from pathlib import Path
 
+    from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] # it has none
+    from xdist.scheduler import Scheduling  # pyright: ignore[reportMissingTypeStubs]
+
 # A busy machine is no failure of the code under test. Every run tries the same examples, so that a failure is
 # due to the change that it comes with; `pytest --hypothesis-profile explore` draws new ones.
 settings.register_profile("arena", deadline=None, derandomize=True)
@@ -111,6 +114,17 @@ def pytest_collection_finish() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
+    """Have one process run all tests of the folder `house`, where whole files are distributed."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    # Imported here, because it needs pytest-xdist, without which all other tests run as well.
+    from house_scheduling import HouseScheduling
+
+    return HouseScheduling(config, log)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
