@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -55,7 +54,7 @@ def host_command(  # noqa: PLR0913 - one keyword for each field of `Start`
         games=dict(games),
         path=list(path),
     )
-    bootstrap = str(Path(__file__).with_name("bootstrap.py"))
+    bootstrap = f"{__file__.removesuffix('command.py')}bootstrap.py"
     return [python, "-P", "-s", "-S", "-B", "-X", "utf8", bootstrap, msgspec.json.encode(start).decode()]
 
 
@@ -64,6 +63,9 @@ def host_path() -> list[str]:
 
     The empty entry means the working directory, which for a host is its scratch folder.
     """
+    # Imported here, because a host imports this module, too, and every bot would wait.
+    from pathlib import Path
+
     return list(
         dict.fromkeys(str(Path(entry).absolute()) for entry in sys.path if entry and Path(entry).exists())
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena_plugins.errors import PluginError
@@ -203,7 +203,7 @@ def version_of(name: str) -> str:
 
 def _stamp(folder: str) -> int | None:
     try:
-        return Path(folder).stat().st_mtime_ns
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - pathlib takes long to import, and each bot would wait
     except OSError:
         return None
 

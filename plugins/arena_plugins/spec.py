@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -24,6 +23,9 @@ _OPTION = re.compile(r'([A-Za-z][A-Za-z0-9_-]*)=(?:"((?:[^"\\]|\\.)*)"|([^",]*))
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return `; did you mean "x"?` for the most similar known word, or an empty string if none is similar."""
+    # Imported here, because a host imports this module, too, and every bot would wait.
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1)
     return f'; did you mean "{close[0]}"?' if close else ""
 

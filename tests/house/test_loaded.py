@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from children import arena_call, arena_environment, modules_after
+from arena_plugins.command import host_path
+from children import arena_call, arena_environment, modules_after, run_child
 from small_nets import small_model
 from source_tree import ROOT
 from wheels import BOT
@@ -122,6 +123,41 @@ state = game.initial_state()
 assert bot.play(state, Limit(seconds=0.2, nodes=20)).action in state.legal_actions
 """
     assert _first_names(modules_after(code, tmp_path)) & FRAMEWORKS == set()
+
+
+SLOW_TO_IMPORT = {"difflib", "hashlib", "pathlib", "numpy", "urllib"}
+"""Modules for which each start of a bot would wait."""
+START = """
+import sys
+before = set(sys.modules)
+sys.path += {path!r}
+import arena_plugins.host, arena.games.tic_tac_toe, arena_bots.random
+print(*set(sys.modules) - before)
+"""
+STARTER = """
+import resource, select, socket, sys
+sys.path.append({code!r})
+from arena.sandbox.launch import kernel, landlock, namespaces, privileges, seccomp, view
+print(*sys.modules)
+"""
+"""What `arena.sandbox.launcher` imports before it starts bots."""
+
+
+def _loaded(code: str, *options: str) -> set[str]:
+    done = run_child([sys.executable, "-P", "-s", "-S", "-B", *options, "-c", code], cwd=ROOT)
+    return _first_names(set(done.stdout.split()))
+
+
+def test_a_bot_does_not_wait_for_imports() -> None:
+    loaded = _loaded(START.format(path=host_path()), "-X", "utf8")
+    assert "msgspec" in loaded
+    assert loaded & SLOW_TO_IMPORT == set()
+
+
+def test_a_starter_does_not_wait_for_imports() -> None:
+    loaded = _loaded(STARTER.format(code=str(ROOT / "arena")), "-I")
+    assert "ctypes" in loaded
+    assert loaded & {"contextlib", "pathlib", "re", "typing"} == set()
 
 
 def _cpu_seconds(code: str, folder: Path) -> float:

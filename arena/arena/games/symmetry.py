@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -89,6 +88,9 @@ def match_hash(game: Game, actions: Sequence[int]) -> str:
     It is the SHA-256 of the game's spec with every parameter, keys sorted, followed by the canonical actions
     in decimal, all separated by single blanks: `gomoku:exact=off,k=4,size=6 0 7 1`.
     """
+    # Imported here, because a host imports this module, too, and every bot would wait.
+    import hashlib
+
     # Defaults too: otherwise a changed default would give stored matches of another game the same hash.
     spec = Spec(game.name, {key: str(value) for key, value in game.params.items()})
     text = " ".join([str(spec), *map(str, canonical_actions(game, actions))])

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from arena.sandbox.launch.kernel import SYS_LANDLOCK, prctl, syscall
 
+TYPE_CHECKING = False  # importing typing would take a quarter of the time of a starter
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
