@@ -13,6 +13,8 @@ from arena.errors import ConfigError
 from arena.rating.pairs import NELO_PER_SIGMA, NUM_PAIR_CELLS, expected_score, moments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from arena.rating.pairs import Cells
     from arena.rating.sums import FloatArray
 
@@ -115,7 +117,7 @@ def log_likelihood_ratios(cells: FloatArray, elo0: float, elo1: float, *, model:
         # The mean of a pair deviates less than one match, by the root of 2, so its target is that much
         # higher.
         per_match = math.sqrt(2) if num_cells == NUM_PAIR_CELLS else 1.0
-        laws = [_normalized_law(observed, scores, elo * per_match / NELO_PER_SIGMA) for elo in (elo0, elo1)]
+        laws = _normalized_laws(observed, scores, [elo * per_match / NELO_PER_SIGMA for elo in (elo0, elo1)])
     return totals * np.sum(observed * (np.log(laws[1]) - np.log(laws[0])), axis=0)
 
 
@@ -156,20 +158,30 @@ def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
     return law / law.sum(axis=0)
 
 
-def _normalized_law(observed: FloatArray, scores: FloatArray, target: float) -> FloatArray:
-    """Return the most likely distributions with (mean - 1/2) / deviation = `target`, `[cells, samples]`.
+def _normalized_laws(observed: FloatArray, scores: FloatArray, targets: Sequence[float]) -> list[FloatArray]:
+    """Return for each target the most likely distributions with (mean - 1/2) / deviation = target.
 
     With few distinct results there can be two local maxima: the search starts from the observed distribution
-    and from the uniform one.
+    and from the uniform one. All searches are one, because for a single sample NumPy's calls take all of
+    the time.
+
+    Returns:
+        The distributions for each target, `[cells, samples]`.
     """
-    # Of both local maxima the likelier one is kept.
     even = np.full_like(observed, 1 / len(observed))
-    one, other = (_search(observed, scores, target, start) for start in (observed, even))
-    likelihood = [np.sum(observed * np.log(law), axis=0) for law in (one, other)]
-    return np.where(likelihood[0] >= likelihood[1], one, other)
+    starts = np.concatenate([observed, even] * len(targets), axis=1)
+    everywhere = np.concatenate([observed, observed] * len(targets), axis=1)
+    found = _search(everywhere, scores, np.repeat(targets, 2 * len(observed[0])), starts)
+    laws = np.split(found, 2 * len(targets), axis=1)
+    likelihoods = np.split(np.sum(everywhere * np.log(found), axis=0), 2 * len(targets))
+    # Of both local maxima the likelier one is kept.
+    return [
+        np.where(likelihoods[at] >= likelihoods[at + 1], laws[at], laws[at + 1])
+        for at in range(0, len(laws), 2)
+    ]
 
 
-def _search(observed: FloatArray, scores: FloatArray, target: float, start: FloatArray) -> FloatArray:
+def _search(observed: FloatArray, scores: FloatArray, targets: FloatArray, start: FloatArray) -> FloatArray:
     """Return a local maximum near `start` for each sample, `[cells, samples]`.
 
     The condition is linearised at the last distribution until that no longer changes. If no distribution
@@ -178,7 +190,7 @@ def _search(observed: FloatArray, scores: FloatArray, target: float, start: Floa
     Args:
         observed: shares of the results, `[cells, samples]`.
         scores: the score of each cell, `[cells, 1]`.
-        target: excess of the mean over 1/2, in deviations.
+        targets: excess of the mean over 1/2, in deviations, `[samples]`.
         start: the distributions to begin with, `[cells, samples]`.
     """
     law = start.copy()
@@ -191,7 +203,8 @@ def _search(observed: FloatArray, scores: FloatArray, target: float, start: Floa
         deviation = np.sqrt(np.sum(here * away**2, axis=0))
         # To first order the standard deviation of a distribution q near `here` is its mean of `bulge`.
         bulge = deviation * (1 + (away / deviation) ** 2) / 2
-        aim, reached = np.full(len(open_), target), (mean - 0.5) / deviation
+        target = targets[open_]
+        aim, reached = target, (mean - 0.5) / deviation
         values = scores - 0.5 - aim * bulge
         while bool((is_impossible := (values.min(axis=0) >= 0) | (values.max(axis=0) <= 0)).any()):
             # Values of one sign cannot have mean 0, so halve the distance to the target.
