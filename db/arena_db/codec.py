@@ -22,10 +22,12 @@ _WIDE: Final = 256
 _TIME_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 _BYTES: Final = bytes(range(256))
+# There are many NaNs with other bytes; times and claims that are unknown are hashed as this one.
 _NAN: Final = math.nan
 
 # Texts are hashed one after the other. Their lengths come before them; otherwise a character could move from
 # one text to its neighbour, and the hash would stay the same.
+# Little-endian and without padding (`<`), so that all machines compute the same hash.
 _SAME: Final = struct.Struct("<5q6I")
 """Five numbers and the lengths of six texts, in characters."""
 _OWN: Final = struct.Struct("<7qd6I")
@@ -121,6 +123,8 @@ def same_part(numbers: tuple[int, ...], texts: tuple[str, ...]) -> bytes:
         numbers: tournament, seats of both bots, rated, is_final.
         texts: identities of both bots, outcome, termination, tier, versions.
     """
+    # Lengths in characters separate the texts as well as lengths in bytes, and the texts are encoded once,
+    # together.
     return _SAME.pack(*numbers, *map(len, texts)) + "".join(texts).encode()
 
 
@@ -167,6 +171,7 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
     actions, times, claims, match_hash = blobs
     sizes = (len(reason), len(fault), len(actions), len(times), len(claims), len(match_hash))
     try:
+        # `numbers` includes the length of `same`, so that no byte can move between the first two parts.
         own = _OWN.pack(*numbers, started_at, *sizes)
     except struct.error as error:
         raise RefusedError(f"a number of a match is too large: {numbers}") from error

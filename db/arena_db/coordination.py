@@ -58,6 +58,7 @@ def claim(
     # Events of another owner describe matches that are no longer running.
     if holder is None or holder.lease.owner.uuid != owner.uuid:
         live.forget(connection, tournament)
+    # Here, because a claim is rare and has the write lock anyway.
     live.make_room(connection)
     return int(epoch)
 
@@ -65,7 +66,7 @@ def claim(
 def last_claim(connection: Connection, owner: Owner) -> int | None:
     """Return the id of the tournament that a process claimed last, whether or not it still holds it."""
     known = asdict(owner)
-    # Whoever started the process knows its id and starting time, but not the number that it drew.
+    # The program that started the process knows its id and starting time, but not the number that it drew.
     del known["uuid"]
     same = [leases.c[name] == value for name, value in known.items()]
     newest = select(leases.c.tournament_id).where(*same).order_by(leases.c.beat_at.desc()).limit(1)
@@ -156,7 +157,7 @@ def has_waiting_command(connection: Connection, tournament: int) -> bool:
 
 def take_commands(connection: Connection, tournament: int) -> list[CommandRecord]:
     """Return the commands that have not been taken yet, oldest first, and mark them as taken."""
-    # Read and marked by one statement, so that a command is handled once, whoever else asks.
+    # Read and marked by one statement, so that a command is handled once, even if another process asks.
     taken = update(commands).where(_waiting(tournament)).values(taken_at=now()).returning(commands)
     return sorted(map(_command, connection.execute(taken)), key=lambda command: command.id)
 

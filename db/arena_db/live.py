@@ -50,7 +50,7 @@ def _append(connection: Connection, tournament: int, events: Sequence[LiveEvent]
         for seq, event in enumerate(events, last - len(events) + 1)
     ]
     connection.exec_driver_sql(_insert_text(connection.dialect.name), rows)
-    # Once per so many numbers, whatever the size of a batch.
+    # Once per `_PRUNED_EVERY` numbers, whatever the size of a batch.
     if last // _PRUNED_EVERY != (last - len(events)) // _PRUNED_EVERY:
         _prune(connection, tournament, last - KEPT)
     return last
@@ -66,6 +66,8 @@ def page(raw: Any, dialect: str, tournament: int, after: int, limit: int) -> Eve
     text, usual = _page_text(dialect)
     values = values_in_order(usual, after=after, of=tournament, limit=limit)
     events = tuple(map(_event, raw.execute(text, values).fetchall()))
+    # After the events, but in the same snapshot: a later number would belong to an event that this page
+    # lacks.
     text, usual = _edges_text(dialect)
     found = raw.execute(text, values_in_order(usual, of=tournament)).fetchone()
     last, pruned = (0, 0) if found is None else found
@@ -125,6 +127,7 @@ def make_room(connection: Connection) -> None:
         # Skip a tournament that another process is claiming right now.
         free = select(leases.c.last_seq).where(leases.c.tournament_id == tournament, leases.c.uuid == "")
         last = connection.scalar(free.with_for_update(skip_locked=True))
+        # Until the commit no run can claim it: the row of its lease is locked.
         if last is not None:
             _prune(connection, tournament, last)
         num -= num_here

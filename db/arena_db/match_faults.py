@@ -82,7 +82,7 @@ class MatchReading:
     """The findings of one pass over all matches; complete once `find_faults` is exhausted."""
 
     def __init__(self) -> None:
-        """Initialise an empty pass."""
+        """Prepare a pass over the matches; none is read yet."""
         self._kinds: dict[tuple[Any, ...], _Kind] = {}
         self._proof: SumProof | None = None
         self._is_complete = False

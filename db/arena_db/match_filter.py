@@ -80,6 +80,6 @@ class MatchSelection:
     terminations: tuple[str, ...] = ()
     """Only matches that ended in one of these ways; empty for all."""
     limit: int | None = None
-    """Only the newest matches, at most so many; None for all."""
+    """Maximum number of matches, the newest ones; None for all."""
     include_void: bool = False
     """Whether void matches are read, too."""

@@ -73,6 +73,7 @@ class StoredMatches:
                 num = 0
                 if records:
                     self._keep_waiting(spool, records)
+        # Not after an error: the rescue of a run writes what its failed save had.
         self._access.unsaved = ()
         self._access.has_saved |= num > 0
         return num

@@ -101,6 +101,7 @@ def _merge_one(
             stack.enter_context(thawed(target, here))
         merged = _TournamentMerge(source, target, where, row).run(moves=moves)
         if here is not None and merged.num_rows:
+            # What is new was added to the temporary tables, which are dropped.
             raise RefusedError(f"{where} has more of {here.name} than this store; {told_cold(here.name)}")
     return merged
 

@@ -48,7 +48,7 @@ class RatingPoint(NamedTuple):
 
 
 def step_of(num_matches: int, num_bots: int, num_points: int = MOST_POINTS) -> int:
-    """Return the number of matches between two points of a tournament with so many matches and bots.
+    """Return the number of matches between two points of a tournament of this size.
 
     With fewer new matches than bots, most ratings would be unchanged.
     """

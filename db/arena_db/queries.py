@@ -43,8 +43,8 @@ are then likely to have recent ones."""
 
 
 _FEW: Final = 10_000
-"""If at most so many matches lie after `since`, the oldest of them bounds the page; if there are more, the
-newest fill a page soon."""
+"""If at most this many matches began after `since`, the oldest of them bounds the page; if there are more,
+the newest fill a page soon."""
 
 
 def list_matches(

@@ -181,7 +181,7 @@ def claim(
         )
     with access.write() as connection:
         require_warm(connection, tournament)
-        # The look above was another transaction, so the claim decides anew, with the write lock held.
+        # The look above was another transaction, so the claim decides again, with the write lock held.
         epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
     if not epoch:
         return None

@@ -68,6 +68,7 @@ def _save_batch(
         dialect = connection.dialect.name
         # Most numbers of a batch are consecutive, so few ranges cover them.
         _mark(connection, _done_text(dialect), batch.tournament, list(ranges(news.done, gap=1)))
+        # One by one: of a match with two void attempts in a batch, both count.
         _mark(connection, _void_text(dialect), batch.tournament, [(number, number) for number in news.void])
         _count(connection, batch, news)
     return num
@@ -238,6 +239,7 @@ def _collect(
             done[number] = record.attempt
             news.done.append(number)
         else:
+            # Two records of one attempt, the final one first: an attempt is stored once.
             if done.get(number) == record.attempt:
                 continue
             stored.add((number, record.attempt))
@@ -275,6 +277,7 @@ def _setting(
     first, second = record.idle_cpu_first_ms, record.idle_cpu_second_ms
     return (
         (None if first is None else _idle_ms(first), None if second is None else _idle_ms(second)),
+        # NULL as in the rows of versions that did not have these columns: their hashes leave them out.
         (record.limits or None, record.runtime_first or None, record.runtime_second or None),
     )
 
@@ -302,6 +305,8 @@ def _kind(tournament: int, plan: PlannedSeats, record: MatchRecord, versions: Ma
     )
 
 
+# Binary values are `bytearray` in this tuple: for `bytes` SQLite's driver looks for an adapter each time, and
+# an insert of three takes five times as long.
 def _row(
     batch: BatchState, plan: PlannedSeats, record: MatchRecord, kind: Kind, openings: _Openings
 ) -> tuple[Any, ...]:

@@ -92,7 +92,7 @@ def _torn(connection: Connection) -> set[tuple[int, ...]]:
     """Return the keys of encounters whose stored clusters or move sequences differ from those counted.
 
     Rows with the same key are compared first, which needs no sorting. They may differ without a fault: the
-    order of batches decides which move sequence came first and therefore stands in the row of its cluster.
+    order of batches decides which move sequence came first and is therefore in the row of its cluster.
     """
     _run(connection, f"CREATE TEMP TABLE suspects AS {_DIFFERING}")
     try:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from arena_db.summing import Key
 
 # A Mersenne prime above all 64-bit numbers of the store, so that different ones stay different in the field.
+# Matches and clusters are compared as products of random linear forms over this field (R. J. Lipton,
+# Fingerprinting Sets, 1989). Products over n matches that differ come out equal with a probability of at most
+# 8 n / 2^89 (Schwartz-Zippel lemma; a match adds at most 8 to the degree): 1e-20 for a million matches.
 _PRIME: Final = (1 << 89) - 1
 _MOST_PENDING: Final = 100_000
 """Number of matches that may wait for the other one of their pair; beyond it the proof is abandoned, to bound
@@ -100,7 +103,7 @@ class SumProof:
         self._units: dict[Key, ProvedEncounter] = {}
         self._pending: dict[tuple[int, int, int], tuple[int, Half, int]] = {}
         self._numbers: dict[int, _Numbers] = {}
-        # Drawn anew per check, so that no stored data can be built to defeat the proof.
+        # Drawn for each check, so that no stored data can be built to defeat the proof.
         self._moves, *self._factors = (1 + randbelow(_PRIME - 1) for _ in range(6))
         self._sides = tuple(randbelow(_PRIME) for _ in range(6))
 
@@ -124,6 +127,7 @@ class SumProof:
             return None
         side = 0 if is_low_first(*seats, *bots) else 1
         if side:
+            # From the view of the lower bot, as in the stored sums.
             seats, bots, half_points = (seats[1], seats[0]), (bots[1], bots[0]), 2 - half_points
         key = (pool, tournament, *seats)
         unit = self._units.get(key)
@@ -259,7 +263,10 @@ class SumProof:
             kind = (number, *one[:2], *one[3:], *other[:2], *other[3:], *row[12:], bool(own))
             times = kinds.get(kind, 0)
             # Clusters of one kind without other move sequences are all consistent if one of them is.
+            # A kind leaves out the moves, which must be 0 on a side that was not played.
             is_known = times and not own and (one[0] or not one[2]) and (other[0] or not other[2])
+            # In ascending order, as in a sound table: a cluster that is stored twice would otherwise count
+            # twice.
             if here <= last or not (is_known or follows(one, other, row[12], own)):
                 return False
             last = here
@@ -283,6 +290,7 @@ class SumProof:
     def _number(self, opening: int) -> _Numbers:
         # Never 0: one such number would make the products of all that contain it equal.
         first, second, *rest = (
+            # The first factor counts twice: opening, side and moves make one linear form for both sides.
             (opening * factor + shift) % _PRIME or 1
             for factor, shift in zip((self._factors[0], *self._factors), self._sides, strict=True)
         )
@@ -293,6 +301,7 @@ class SumProof:
             tuple(pair * pow(points, half, _PRIME) % _PRIME for half in range(5)),
         )
         if len(self._numbers) >= _MOST_OPENINGS:
+            # All at once, which is cheaper than knowing which were used last; they can be computed again.
             self._numbers.clear()
         self._numbers[opening] = found
         return found

@@ -220,7 +220,7 @@ def hash_opening(actions: bytes | bytearray) -> int:
 
 
 def hash_moves(match_hash: bytes) -> int:
-    """Return 63 bits of the hash of a match, equal for equal matches."""
+    """Return 63 bits of the hash of a match, equal for equal matches; they fit into a signed integer."""
     return int.from_bytes(match_hash[:8]) >> 1
 
 

@@ -29,7 +29,7 @@ intercepted."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A database of a server; as text it is the URL without what only this machine needs."""
+    """A database of a server; its text is the URL without options that matter only on this machine."""
 
     database: str = ""
     """If empty, the service decides, otherwise it is the name of the user."""
@@ -124,6 +124,7 @@ def _server(text: str) -> Server:
 
     try:
         parts = urlsplit(text)
+        # The port is parsed only here, and is an error if it is not a number.
         port, pairs = parts.port, parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
     except ValueError:
         if not (query := text.partition("?")[2]) or _SECRETS[0] in query:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from arena_db.backend.settings import StoreSettings
 
 LEAST_VERSION: Final = 150_000
+"""In the numbers of `server_version`: 15.0."""
 CONNECT_S: Final = 4
 """Seconds to wait for an address of the server: a command ends within 6 s."""
 _NO_LOGIN: Final = "write HOST:PORT:DB:USER:PASSWORD into ~/.pgpass (mode 0600) and GRANT the user access"
@@ -56,6 +57,7 @@ _IDLE_MS: Final = 20_000
 """Milliseconds after which the server ends a transaction whose client is silent: it holds locks, and its
 process was stopped or is unreachable."""
 _ASKED_EVERY_S: Final = 0.05
+"""Seconds between two checks whether the running queries are still wanted."""
 _UNREACHED_MS: Final = 20_000
 """Milliseconds of network silence after which a connection is abandoned."""
 
@@ -69,7 +71,7 @@ _VERSION: Final = "SELECT pg_current_snapshot()::text"
 
 
 class _FiniteText(FloatDumper):
-    """Refuses a NaN, which satisfies every rule of a table here. SQLite takes it for NULL."""
+    """Refuses a NaN: in PostgreSQL it satisfies every rule of a table; SQLite stores it as NULL."""
 
     def dump(self, obj: float) -> Buffer | None:
         return super().dump(_finite(obj))
@@ -226,6 +228,8 @@ class PostgresBackend:
             poolclass=QueuePool,
             pool_size=_POOL,
             max_overflow=_MOST_MORE,
+            # A server that restarted has closed the connections of the pool; without a ping the next query
+            # fails.
             pool_pre_ping=True,
         )
         self.driver_error: type[Exception] = psycopg.Error
@@ -242,6 +246,7 @@ class PostgresBackend:
     def writing(self, settings: StoreSettings, *, alone: bool) -> Generator[Connection]:
         """Open a transaction that holds the advisory lock, exclusively or shared with other runs."""
         begin = _BEGIN.format(
+            # 0 would mean to wait without end.
             busy=max(1, settings.busy_ms),
             sync="off" if settings.fast else "on",
             shared="" if alone else "_shared",

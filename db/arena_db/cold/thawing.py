@@ -130,6 +130,7 @@ def load(connection: Connection, cold: ColdTournament) -> None:
         for table in _HIDDEN:
             # Without foreign keys: those of a temporary table refer to temporary tables, most of which do not
             # exist.
+            # A connection that may only read the store may do this: temporary tables are not part of it.
             made = CreateTable(table, include_foreign_key_constraints=[]).compile(connection)
             connection.exec_driver_sql(str(made).replace("CREATE TABLE", "CREATE TEMP TABLE", 1))
         for table in archive.TABLES:
@@ -141,6 +142,7 @@ def load(connection: Connection, cold: ColdTournament) -> None:
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> int:
     """Insert rows with all their columns, quickly; return how many."""
+    # A bare name means the temporary table if there is one, so this fills those of `load`, too.
     names = [column.name for column in table.c]
     if connection.dialect.name == "postgresql":
         num = 0

@@ -28,6 +28,7 @@ def copy_to(settings: FileSettings, target: Path) -> None:
         DatabaseError: reading or writing failed.
     """
     target = target.absolute()
+    # Before the copy, which may take minutes; `take_name` decides at its end.
     if os.path.lexists(target):
         raise _taken(target)
     part = part_of(target)
@@ -67,7 +68,7 @@ def copy_whole(settings: FileSettings, part: Path) -> None:
             # The check evaluates expressions of the schema, so these must not have side effects.
             copy.execute("PRAGMA trusted_schema=off").fetchall()
             # All pages in one step, which reads one snapshot. In several steps, each commit of a run in
-            # between would start the copy anew.
+            # between would restart the copy.
             source.backup(copy)
             # Without write-ahead logging the copy is a single file.
             copy.execute("PRAGMA journal_mode=delete").fetchall()

@@ -103,7 +103,10 @@ class SqliteBackend:
     def beside(self, busy_ms: int) -> Generator[Any]:
         """Open a connection for this write only, without a sync and without a checkpoint."""
         settings = replace(self._settings, read_only=False, fast=True, busy_ms=busy_ms)
+        # Without a sync, because no result is written here: a command whose sender waits for its answer, or
+        # the day on which a token was used.
         with writer_lock(settings), closing(open_raw(settings)) as raw:
+            # A checkpoint copies the whole log and syncs the file, and a person waits for this write.
             raw.execute("PRAGMA wal_autocheckpoint=0").fetchall()
             raw.execute("BEGIN IMMEDIATE")
             # After an error the connection is closed without a commit, which rolls back.
@@ -221,8 +224,10 @@ class _Log:
     def _tend(self, raw: Any) -> None:  # noqa: ANN401 — see above
         size = self._size()
         if size < LIMIT:
+            # The log was reset since the last look, so the next growth is judged, and reported, on its own.
             self._next_size, self._has_warned = LIMIT, False
         if size >= self._next_size or (size >= BOUND and monotonic() >= self._next_time):
+            # Not set back: `writing` sets it for each transaction.
             raw.execute(f"PRAGMA busy_timeout={WAIT_MS}").fetchall()
             # Stops at the first attempt that succeeds.
             if not any(_fold_back(raw) for _ in range(WAITS)):
@@ -234,6 +239,7 @@ class _Log:
     def _wait_again(self, size: int) -> None:
         # Above the bound only time decides when to wait again.
         self._next_size = size + STEP if size < BOUND else _NEVER
+        # 20 s: writers that meet a reader that hangs lose at most 2 s of every 22.
         self._next_time = monotonic() + PAUSE * WAITS * WAIT_MS / 1000
         if size >= WARNED_AT and not self._has_warned:
             self._has_warned = True
@@ -278,7 +284,9 @@ def readers_of(path: Path) -> list[int]:
 def _readers(lines: list[str], place: str) -> Iterator[int]:
     for line in lines:
         # Fields: number, POSIX, ADVISORY, READ, process, device and inode, first byte, last byte.
+        # `->` marks a lock that a process still waits for.
         fields = line.replace("->", "").split()
+        # A lock of an open file description belongs to no process; its id is -1.
         if fields[3] == "READ" and fields[5] == place and int(fields[4]) > 0:
             last = _READ_LOCKS.stop if fields[7] == "EOF" else int(fields[7])
             if int(fields[6]) < _READ_LOCKS.stop and last >= _READ_LOCKS.start:

@@ -24,7 +24,7 @@ COMPILED: Final[LRUCache[Any, Any]] = LRUCache(1000)
 class ArenaSqlite(SQLiteDialect_pysqlite):
     """Equal for the same SQLite library, on whose version alone the text of a statement depends."""
 
-    # SQLAlchemy demands it of each class anew.
+    # SQLAlchemy demands it of each class, subclasses included.
     supports_statement_cache = True
 
     def __eq__(self, other: object) -> bool:

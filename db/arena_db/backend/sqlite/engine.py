@@ -124,6 +124,7 @@ def make_engine(
     def connect() -> Any:  # noqa: ANN401 - one of two libraries
         raw = open_raw(settings)
         try:
+            # After the open, not before: in between, the name could be given to another file.
             check()
         except BaseException:
             raw.close()
@@ -207,6 +208,8 @@ def writer_lock(settings: FileSettings, *, always: bool = False) -> Generator[No
         yield
         return
     module = settings.driver.module
+    # The file is never removed: a process that waits for the lock has it open, and would then lock a file
+    # without a name, beside another one that locks the next file.
     lock = settings.place.with_name(settings.place.name + "-lock")
     try:
         raw = module.connect(lock, timeout=settings.busy_ms / 1000, isolation_level=None)
@@ -258,12 +261,14 @@ def _set_pragmas(raw: Any, settings: FileSettings, *, foreign_keys: bool) -> Non
         "cache_size": -(_READER_CACHE_KIB if settings.read_only else _CACHE_KIB),
         "journal_size_limit": _LOG_KEPT,
     }
+    # Only a writer can enable the log, and only a writer commits. The mode is stored in the file.
     if not settings.read_only:
         wanted |= {"journal_mode": "wal", "synchronous": _synchronous(settings)}
     wanted["wal_autocheckpoint"] = _log_pages(settings)
     for name, value in wanted.items():
         _set_pragma(raw, settings, f"PRAGMA {name}={value}")
         got = raw.execute(f"PRAGMA {name}").fetchone()
+        # A library that was compiled without mapped memory returns no row for its size.
         if got is not None and got[0] != value:
             raise UnsupportedError(
                 f"SQLite does not accept {name}={value} for {settings.place} (it stays {got[0]}); "

@@ -77,6 +77,7 @@ class Spool:
             OSError: they cannot be written.
         """
         content = b"".join(encode(record, epoch) for record in records)
+        # The last attempt is outside the loop: its error is the caller's.
         for _ in range(_TRIES):
             with suppress(FileNotFoundError):
                 return self._write(content)
@@ -129,6 +130,8 @@ class Spool:
             due: list[MatchRecord] = []
             for line in lines[start : start + _CHUNK]:
                 found = _read(line)
+                # A line of a rescue file that was put into this folder by hand: its id of the tournament is
+                # that of the lost store.
                 if found is None or not _is_of(connection, found):
                     is_whole = False
                 elif _may_store(connection, found, claimed):
