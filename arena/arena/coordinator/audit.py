@@ -168,6 +168,7 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
                     yield AuditFinding(
                         f"match {match.number} of {record.name} is not the one that its configuration plans"
                     )
+                    # One difference is enough: if a match is missing, all later ones differ.
                     wanted, expected = None, iter(())
                 elif openings.setdefault(match.match_no // 2, match.opening) != match.opening:
                     yield AuditFinding(
@@ -303,6 +304,7 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"
                 yield f"{text} from the results before them{_excuse(source, is_fault=is_fault)}", is_fault
                 return
+        # The view of the next batch includes this one.
         event.plan.reach(batch.last)
 
 
@@ -317,6 +319,7 @@ def _excuse(source: PlanSource, *, is_fault: bool) -> str:
 
 def _chosen(batches: Sequence[BatchRecord], *, is_open: bool) -> set[int]:
     """Return the numbers of the batches to check, evenly spread, first and last included."""
+    # Each batch needs a view of all matches before it, so checking all would take quadratic time.
     most = _OF_LADDER if is_open else max(2, _STEPS // max(1, sum(batch.last for batch in batches[-1:])))
     if len(batches) <= most:
         return {batch.number for batch in batches}

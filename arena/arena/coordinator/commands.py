@@ -96,6 +96,7 @@ def read_command(row: CommandRecord) -> Command | None:
     """Return the command stored in a row; None if its kind is unknown or its payload is not valid."""
     try:
         values = msgspec.json.decode(row.payload or "{}", type=dict[str, object])
+        # The kind has a column of its own, so a payload cannot choose another one.
         return msgspec.convert({**values, _KIND: row.kind}, Command)
     except (msgspec.MsgspecError, RecursionError):
         return None

@@ -136,6 +136,7 @@ class EventPublisher:
                     continue
                 # Only the newest thought of a bot is of interest; a snapshot for new viewers leaves out the
                 # others, too.
+                # What was queued before stays queued; this list is what is published again after a failure.
                 if known[-1].kind == "info":
                     known.pop()
                 known.append(event)
@@ -184,6 +185,8 @@ class EventPublisher:
             self._flush(now)
             self._num_failures = 0
         except (DatabaseError, ArenaError) as error:
+            # A lost lease, too: the next save, or `Lease.check`, ends the run. An ArenaError comes from
+            # the goal, if no ratings fit the results.
             self._next_flush = self._clock() + _REST_S
             # Only moves are left out: the end of a match is published once, while moves of running matches
             # are kept in `_running` and published again from there.
@@ -216,6 +219,7 @@ class EventPublisher:
         """Publish the ends of stored matches; of short ones only one sample."""
         over, self._over = self._over, []
         self._num_done = over[-1].num_done
+        # Too short to be streamed, or ended before its worker could send an event.
         quick: list[MatchFinished] = []
         for end in over:
             known = self._running.get(end.record.number)
@@ -293,6 +297,7 @@ class EventPublisher:
         if not self._leaves_out or self._state == "ended":
             return None
         self._counts.append((now, self._num_done))
+        # The oldest count that stays is at least `_RATE_S` old, so that the rate covers that time.
         while len(self._counts) > 2 and self._counts[1][0] <= now - _RATE_S:  # noqa: PLR2004 - a rate takes two
             self._counts.popleft()
         (t, count), span = self._counts[0], now - self._counts[0][0]

@@ -86,10 +86,12 @@ def hold(
         # Read again, because only the holder of the lease sees the final number of remaining matches.
         tournament = store.tournaments.find(tournament.id) or tournament
         if tournament.num_total is not None:
+            # More workers than matches would only take the time to start.
             num_workers = max(1, min(num_workers, tournament.num_total - tournament.num_done))
         planner = Planner(store, tournament, plan, num_workers=num_workers)
         orders = Orders(lease, signals, say=listener.say, max_time=plan.config.max_time)
         rules = StopRules(plan.config.no_recover, plan.config.rating_interval or 10, goal.is_reached)
+        # Opened last, so that no worker starts for a tournament that this process may not run.
         with closing(open_pool(plan, num_workers, folder)) as pool:
             parts = RunParts(planner, pool, orders, rules)
             return play_out(store, tournament, parts, tell=listener.tell, progress=goal.progress)

@@ -71,7 +71,7 @@ class JobSource(Protocol):
         ...
 
     def renew(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """Return the jobs that wait, with their bots looked for anew, after one could not be played.
+        """Return the queued jobs, with their bots resolved again, after one could not be played.
 
         Files of a bot may have been removed meanwhile.
         """
@@ -186,6 +186,7 @@ class Mean:
     @property
     def value(self) -> float:
         """The mean; 0 without values."""
+        # Adding and subtracting floats may leave a little less than 0.
         return max(0.0, self._sum / len(self._values)) if self._values else 0.0
 
 
@@ -253,6 +254,7 @@ def batch_size(expected: Iterable[tuple[float, bool]], most: int, batch_s: float
     size, total = 0, 0.0
     for seconds, is_second in expected:
         total += seconds
+        # A pair that takes longer than a batch is better played on two slots at once.
         stays = is_second and most > 1 and 2 * seconds <= batch_s
         if size and not stays and (size >= most or total > batch_s):
             break
@@ -338,11 +340,14 @@ class Flights:
         flight = self._flights[future] = Flight(slot, {job.number: job for job in jobs})
         self._by_number.update(dict.fromkeys(flight.jobs, flight))
         self._load[slot] += 1
+        # It runs in whatever thread ends the future, perhaps within another `put`; a `SimpleQueue` permits
+        # that.
         future.add_done_callback(self._news.put)
 
     def remove(self, future: Future[list[MatchRecord]]) -> Flight:
         """Remove a batch; its remaining jobs are no longer in flight."""
         flight = self._flights.pop(future)
+        # The batches of a dead slot are removed together, some before `wait` has returned them.
         self._ended.discard(future)
         for number in flight.jobs:
             del self._by_number[number]

@@ -190,7 +190,7 @@ def join(store: Store, event: TournamentRecord, plan: Plan, *, reason: str) -> E
         StoreError: it was entered meanwhile.
     """
     (bot,) = plan.competitors
-    # In a ladder a returning bot is paired anew. In a fixed plan it plays what it missed. In a Swiss
+    # In a ladder a returning bot is paired again. In a fixed plan it plays what it missed. In a Swiss
     # tournament it plays only future rounds, because its opponents got points for the missed ones.
     rest: Rest = "again" if event.type in _FIXED else "never" if event.type == "swiss" else "as planned"
     entered = store.changes.join(event.id, entrant_of(bot), reason=reason, who=author(), rest=rest)
@@ -298,7 +298,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
             f"{known.label} counts its matches again, but it plays no more"
         )
     lease = store.leases.find(event.id)
-    # The run has dropped what the bot was to play and knows nothing of a return; a ladder plans anew anyway.
+    # The run has dropped what the bot was to play and knows nothing of a return; a ladder plans again anyway.
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "

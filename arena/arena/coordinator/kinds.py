@@ -163,11 +163,13 @@ def _match(event: EventFacts) -> PlanSource:
     from arena.coordinator.sprt_plan import sprt_schedule
 
     schedule = sprt_schedule(config, event.game)
+    # Twice, because the option counts pairs.
     return PlanSource(schedule, is_adaptive=True, decides=Decides(TEST_ENCOUNTER, 2 * config.then_rate))
 
 
 def _swiss(event: EventFacts) -> PlanSource:
     config = event.config
+    # Rounded up: bots meet again after they have met all others, as far as the pairing can avoid it.
     num_meetings = -(-config.rounds // max(event.num_bots - 1, 1))
     openings = _openings(event, config.encounter_pairs * num_meetings)
     return PlanSource(swiss_of(config, openings.openings), warnings=tuple(openings.warnings))

@@ -86,6 +86,8 @@ class Lease:
         self._thread.join()
         # If the store is not writable now, the end of this process releases the lease as well.
         with suppress(DatabaseError):
+            # The fenced store leaves its connections to the store that it came from, so it can still release
+            # the lease.
             self.store.close()
             self.store.leases.release()
 

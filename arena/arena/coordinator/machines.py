@@ -142,6 +142,7 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
     if not has_machines(config):
         return make_pool(config.executor, num_workers, folder)
     machines = find_machines(config)
+    # Imported here and below: these modules need an extra that may be missing, and take long to import.
     from arena.executor.cluster.facts import wanted_of
     from arena.executor.cluster.pool import ClusterPool
     from arena.executor.cluster.private import PrivateCluster
@@ -149,6 +150,7 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
     wanted = wanted_of(plan.tier, config.game, speed_rule(plan))
     if machines.place is not None:
         return ClusterPool(machines.place, wanted)
+    # Not `num_slots`: the caller has lowered that number if fewer matches are left to play.
     cluster = PrivateCluster(num_workers, folder)
     return ClusterPool(cluster.place, wanted, cluster=cluster, expected=num_workers)
 
@@ -196,10 +198,11 @@ def open_shards(plan: ShardPlan, device: str, folder: Path) -> ShardPool:
 
 
 def speed_rule(plan: Plan) -> SpeedRule:
-    """Return what is done about the speed of machines: by default `pin` if the limit of a bot is a time."""
+    """Return the rule for machines of different speed; by default `pin` if the limit of a bot is a time."""
     if plan.config.speed is not None:
         return plan.config.speed
     limits = [bot.limit or plan.limit for bot in plan.competitors]
+    # A number of nodes is the same search on any machine, a time is not.
     return "ignore" if all(limit.is_nodes_alone for limit in limits) else "pin"
 
 

@@ -120,6 +120,8 @@ class Orders:
         rows: list[CommandRecord] = []
         # While the store is locked, commands wait in it.
         with suppress(LockedError):
+            # Taken and answered in two transactions: if this process ends in between, the sender waits in
+            # vain, but no command is obeyed twice.
             rows = self._store.commands.take(self._lease.tournament.id)
         taken: list[Command] = []
         for row in rows:

@@ -70,6 +70,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     # It may come from a stored tournament, which had its own refused bots.
     config = msgspec.structs.replace(config, refused=(), looks=1)
     if config.srand is None:
+        # 63 bits, because the integers of a store are signed and have 64.
         config = msgspec.structs.replace(config, srand=secrets.randbits(63))
     game = load_game(config.game)
     _check_adjudication(config, game)
@@ -77,6 +78,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
     config = _without(config, competitors, left_out)
+    # Only for its errors, before anything is stored; `store_plan` calls it for the values.
     _anchors(config, competitors)
     source = schedule_of(config, game, len(competitors), NEWEST_PLAN)
     tier = choose_tier(config.isolation, config.require_tier, competitors)

@@ -45,6 +45,7 @@ class StoredPlan(Sequence[PlannedMatch]):
 
     def grow(self, matches: Sequence[PlannedMatch]) -> None:
         """Append matches that were stored."""
+        # Only a list that is complete is continued here; `_read` continues any other from the store.
         if self._rows and len(self._rows) == self._num:
             self._rows += matches
         self._num += len(matches)
@@ -180,6 +181,7 @@ class EventView:
         is_judged = self._is_judged(basis)
         self._results.see(basis, anew=is_judged)
         if is_judged:
+            # Counted from the start, because a sum does not tell which match it includes.
             self._counts, self._num_counted = None, 0
         if basis.change != self._change:
             self._change = basis.change
@@ -220,6 +222,7 @@ class EventView:
                 self._tournament, after=self._num_counted, last=basis.match, limit=_PAGE
             )
             counts.add((), {(each.encounter, each.match_no): each.points for each in page})
+            # By ids of matches, which have gaps: other tournaments are stored in the same table.
             self._num_counted = page[-1].id if len(page) == _PAGE else basis.match
         return counts
 
@@ -256,6 +259,7 @@ def seats_of(
     def planned_before(change: int) -> int:
         return max((num for newest, num in lengths if newest < change), default=0)
 
+    # By label, which a change has as its subject and no other bot of the tournament has.
     left: dict[str, int] = {}
     absences: dict[str, list[Absence]] = {}
     for each in moves:

@@ -94,6 +94,7 @@ class Planner:
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed while matches were running.
+            # No match is running now, so all that are left can be dropped.
             store.plans.close(tournament.id, tournament.decision, drops=True)
         elif self.decision and not self.is_done:
             self._decide(self.decision, ())
@@ -125,6 +126,7 @@ class Planner:
         self.is_urgent = self.is_open and self._has_news and not self._has_stored
         if num >= low and not self.is_urgent:
             return []
+        # Up to twice `low`, so that the next request comes only after `low` further matches.
         wanted = max(low, 2 * low - num)
         if self._has_stored:
             matches = self._store.plans.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
@@ -153,7 +155,7 @@ class Planner:
         return max(_FEWEST, 2 * self.num_workers * self.batch_size), num_queued
 
     def renew(self, jobs: Sequence[Job]) -> list[Job]:
-        """Return the jobs that wait, with their bots looked for anew, after one could not be played.
+        """Return the queued jobs, with their bots resolved again, after one could not be played.
 
         Files that were removed during play are stored again from where the bot is installed. Where bots may
         leave at any time, one that cannot be found is withdrawn: its matches would be void without end.

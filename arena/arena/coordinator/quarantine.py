@@ -37,6 +37,7 @@ class Quarantine:
     @classmethod
     def of_tournament(cls, store: Store, name: str) -> Self:
         """Return the quarantine after all stored matches of a tournament."""
+        # From the stored counts, so that a resumed run treats a bot as the run before did.
         quarantine = cls()
         for tally in store.sums.tallies(MatchFilter(tournament=name, rated_only=False)):
             quarantine.add(tally.first, tally.second, tally.outcome, tally.termination, tally.num_matches)
@@ -45,6 +46,8 @@ class Quarantine:
     def add(self, first: str, second: str, outcome: str, termination: str, count: int = 1) -> None:
         """Count matches with one result; void matches do not count."""
         ended = Termination(termination)
+        # A walkover follows from a quarantine; as a match without a fault it would lower the share that the
+        # quarantine rests on, and end it.
         if outcome == Outcome.VOID or ended is Termination.WALKOVER:
             return
         self._matches[first] += count

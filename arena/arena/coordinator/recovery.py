@@ -37,7 +37,7 @@ class Recovery:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, what: str = "match") -> None:
-        """Prepare an empty record; `clock` returns seconds, and `what` names what slots do in messages."""
+        """Prepare an empty record; `clock` returns seconds, `what` is the word for a task in messages."""
         self._clock = clock
         self._what = what
         self._playing: dict[Slot, int] = {}
@@ -126,7 +126,7 @@ class Recovery:
         }
 
     def is_guilty(self, number: int) -> bool:
-        """Return whether so many slots died while they played a match that it is not tried again.
+        """Return whether a match is not tried again, because too many slots died while they played it.
 
         They must have been on at least two machines, if there are two.
         """

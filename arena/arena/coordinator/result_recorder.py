@@ -136,6 +136,7 @@ class ResultRecorder:
         for record in records:
             job = self._jobs[record.number]
             self._quarantine.add_record(record)
+            # Also while results wait in files beside the store: they are as durable there.
             self.num_done += record.is_final
             self.tell(MatchFinished(record, job.first.label, job.second.label, self.num_done, self._total))
             if record.is_final:
@@ -158,6 +159,7 @@ class ResultRecorder:
         self._store.sums.sum_up()
         # A match of a bot disqualified during the run may have ended since.
         self._store.changes.void_out(self._tournament.id)
+        # After the voids above, because replays and the last point leave out void matches.
         self._keep_replays()
         if not self._is_play:
             self._points.keep()
@@ -172,6 +174,8 @@ class ResultRecorder:
         # The store decides: another process may have added a bot or dropped matches since the last plan.
         is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
+        # Last: a process that is killed before leaves a tournament that is still running, for `arena resume`
+        # to end.
         self._store.tournaments.set_state(record.id, state)
         why = "" if is_finished else reason or "another process took part in it"
         ended = Ended(state, why, record.num_done, record.num_total)

@@ -27,10 +27,12 @@ def seat_by_rating(plan: Plan, store: Store) -> Plan:
     pool = rating_pool(plan).name
     where = MatchFilter(game=game, pool=pool)
     book = RatedMatches(where)
+    # One snapshot: a match stored between the two reads would be in one table and not in the other.
     with store.at_one_moment():
         book.update(store)
         board = Leaderboard(store.sums.pool_counts(where), store.names.bots(), GamePool(game, pool), book)
         elo = {row.identity: row.elo for table in board.tables() for row in table.rows}
+    # The sort is stable, so that unrated bots keep the order given.
     order = sorted(
         range(len(plan.competitors)),
         key=lambda seat: -elo.get(plan.competitors[seat].record.identity, float("-inf")),

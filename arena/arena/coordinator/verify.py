@@ -81,6 +81,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
                 f"changed, so match {_address(match)} cannot be played again"
             )
     control = make_control(SlotCallbacks(Slot.here(0)))
+    # The call with which workers play, so the bots run in the same sandbox and with the same limits.
     with workspace():
         try:
             again = play_job(make_jobs(tournament, plan, planned)[0], control)
