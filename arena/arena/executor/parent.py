@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
+"""Number of the option in `linux/prctl.h`."""
 _LOOK_S = 1.0
 """Seconds between two checks where the kernel sends no death signal: an orphan lives for so long at most."""
 
@@ -21,7 +22,7 @@ _LOOK_S = 1.0
 def end_with_parent(parent: int, wait: Callable[[], None] | None = None) -> None:
     """Arrange that this process ends when its parent ends or is killed; end now if that already happened.
 
-    On Linux it already ends when the thread that started it ends.
+    On Linux it ends as soon as the thread that started it ends.
 
     Args:
         parent: process id of the parent.

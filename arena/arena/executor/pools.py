@@ -158,6 +158,7 @@ class InlinePool:
 
     def go(self) -> None:
         """Start matches again, unless the run is being aborted."""
+        # An abort is final, even if the run is resumed after a pause that came before it.
         self._is_stopping = self._is_aborting
 
     def abort(self) -> None:

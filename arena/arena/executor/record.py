@@ -118,6 +118,7 @@ def note_machine(facts: Mapping[str, object]) -> None:
     """Store in all further records of this process on which worker machine it runs."""
     _machine.clear()
     _machine.update(facts)
+    # The cached texts contain the facts that have just been replaced.
     _versions.cache_clear()
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from arena.sandbox.tier import Tier
 
 _KIT_S = 600.0
+"""Seconds for all checks of the kit together; a bot that hangs in one of them is killed then."""
 _INIT_S = 60.0
 """Seconds a bot may take to start, as in a tournament without `--init-time`."""
 _KIT = "import sys; from arena_plugins.kit import main_by_entry; main_by_entry(sys.argv[1:])"

@@ -44,6 +44,7 @@ _PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
 _MAX_REASON = 300
 """Maximum length in characters of `last_line`."""
 _LOAD_S = 60.0
+"""Seconds to import plugins, as long as a bot may take to start."""
 _LOAD = """
 import sys
 from arena_plugins.manager import load_entry
@@ -125,6 +126,7 @@ def _read(process: Process, deadline: float) -> tuple[bytes, bytes]:
         events = waiting.poll(0 if ended else _WAIT_MS)
         for fd, _ in events:
             chunk = os.read(fd, _CHUNK)
+            # Read even if it is not kept: a program blocks on a full pipe, and would never end.
             kept[fd] += chunk
             del kept[fd][:-_KEPT]
             if not chunk:

@@ -158,6 +158,7 @@ class _EventSource:
     def __init__(self, job: Job, record: Record, began_t: float) -> None:
         self._job = job
         self._record = record
+        # The actions of the opening are part of the start event.
         self._num_sent = len(job.opening)
         self._clock = GameClock(controls_of(job))
         self._state = cached_game(job.game).initial_state()

@@ -28,7 +28,7 @@ _recreated: list[int] = []
 class _OpenFolders:
     """The folders of this process that are in use: the newest is the one for temporary files.
 
-    Threads may end theirs in any order, so no folder lies within another, and each end looks anew at what is
+    Threads may end theirs in any order, so no folder is within another, and each end looks anew at what is
     left. A bot that another thread started while a folder was the newest has its files in there: a folder
     with files stays until no other is in use.
     """

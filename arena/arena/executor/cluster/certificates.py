@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CA_FILE = "ca.key"
 """The authority, which signs further keys; it can stay on the machine on which it was made."""
 VALID = dt.timedelta(days=365)
+"""Validity of the key of a machine; it ends with that of its authority at the latest."""
 _AUTHORITY_VALID = dt.timedelta(days=3650)
 """Longer than the keys', so that machines can be added later without new keys for the others."""
 _PRIVATE = 0o600

@@ -54,6 +54,7 @@ def read_piece(content: str, piece: int) -> bytes:
                 file.seek(start)
                 data += file.read(PIECE - len(data))
         start = max(0, start - entry.size)
+    # A content without bytes has one piece, which is empty.
     if not data and piece:
         raise ArenaError(f"content {content[:8]} has no piece {piece}")
     return bytes(data)

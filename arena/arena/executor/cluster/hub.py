@@ -121,6 +121,7 @@ class ClusterHub(SchedulerPlugin):
     def __init__(self, cache: PieceCache) -> None:
         """Start without members; pieces of contents are kept in `cache`."""
         self._cache = cache
+        # No lock: Dask calls hooks and handlers in the event loop of the scheduler, one after the other.
         self._guests: dict[str, _Guest] = {}
         self._addresses: dict[Slot, str] = {}
         self._machines: dict[str, _Machine] = {}
@@ -230,6 +231,7 @@ class ClusterHub(SchedulerPlugin):
         slot, facts = hello.slot, hello.facts
         self._guests[address] = _Guest(slot, facts)
         self._addresses[slot] = address
+        # Its counts stay when all slots of a machine are gone for a while; what it offers may have changed.
         self._machines.setdefault(slot.machine, _Machine(facts)).facts = facts
         # Both members correct their clocks by that of the hub; see `SlotLink.clock_offset`.
         now = time.time()
@@ -285,6 +287,7 @@ class ClusterHub(SchedulerPlugin):
         run = self._runs.get(message.run)
         if run is None:
             return
+        # It can fall below 0: a run that has joined again also reports results that were counted before.
         run.pending -= message.size
         while run.waiting and run.pending <= MAX_PENDING:
             self._tell_slot(*run.waiting.popleft())
@@ -327,6 +330,8 @@ class ClusterHub(SchedulerPlugin):
         playing = {guest.slot.machine for guest in self._guests.values() if guest.playing > 0}
         for key, machine in self._machines.items():
             remarks = list(machine.remarks.values())
+            # The last one that applies counts: a machine that one run refuses may play for another, and one
+            # without slots is gone, whatever runs say of it.
             state = "playing" if key in playing else "idle"
             if remarks:
                 state = "aside" if any(remark.is_aside for remark in remarks) else "refused"

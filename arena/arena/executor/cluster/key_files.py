@@ -126,6 +126,7 @@ def try_place(place: SchedulerPlace) -> None:
                 return
             with client_context(place.key).wrap_socket(plain) as secure:
                 _await_word(secure, where)
+    # In this order, because each of these errors is a kind of the next one.
     except ssl.SSLCertVerificationError as error:
         raise ConfigError(
             f"the scheduler at {where} has a key of another cluster, or an expired one "

@@ -113,6 +113,7 @@ class ClusterPool(ClusterRun):
         del tick
         with self._lock:
             self._roster.settle()
+            # A number is never used again, so that what a slot still sends about lost work finds nothing.
             self._num_sent += 1
             batch = _Batch(self, self._num_sent, slot, list(jobs))
             # One step for the other thread: a slot that leaves is missing here, or its loss fails the batch.
@@ -216,6 +217,7 @@ class ClusterPool(ClusterRun):
             case Streamed():
                 for event in decode_events(message.data):
                     self._events.put(event)
+            # Without the lock: whatever removes work runs in this thread, and `submit` adds it in one step.
             case Begun() | ResultPart() | Over():
                 batch = self._work.get(message.batch)
                 # Messages about batches that were lost or rejected are ignored.
@@ -267,6 +269,8 @@ class ClusterPool(ClusterRun):
             records = [
                 dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
             ]
+        # The logs are written with the results, in the thread of the run: a slow disk must not delay
+        # messages.
         self._parts.put(_AcceptedPart(records, logs_of(part.logs, batch.jobs), size))
 
 
@@ -296,6 +300,7 @@ def find_wrong(job: Job, record: MatchRecord) -> str:
     for what, wanted, found in planned:
         if wanted != found:
             return f"the {what} of match {job.number} is {found}, not {wanted}"
+    # The other way round is no contradiction: some endings are not rated.
     if record.rated and not job.rated:
         return f"match {job.number} is rated, which it was not planned to be"
     num = len(record.actions)
@@ -331,6 +336,7 @@ def _find_illegal(job: Job, record: MatchRecord) -> str:
         outcome, termination = Outcome(record.outcome), Termination(record.termination)
     except ValueError:
         return f"match {job.number} ended {record.outcome} by {record.termination}, which is no valid result"
+    # Any other ending (time, a crash) is what the referee of that machine saw, which nothing here can check.
     if termination in _BY_RULES:
         if not state.is_terminal:
             return f"match {job.number} ended by the rules, but its last position is not final"

@@ -34,7 +34,7 @@ _LINE: Final = 200
 
 
 class PrivateCluster:
-    """The two processes; they end when this process ends, even if it is killed."""
+    """A scheduler and a supervisor for one run; they end when this process ends, even if it is killed."""
 
     def __init__(self, slots: int, folder: Path) -> None:
         """Start both; slots join later.

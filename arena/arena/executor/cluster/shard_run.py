@@ -55,6 +55,7 @@ class _SentShard(SentWork):
         if self.size > MAX_RESULT:
             return f"a result of more than {MAX_RESULT >> 20} MiB"
         self.parts.append(part.data)
+        # Hashed as it arrives, so that nothing is left to do when the hash of the slot comes last.
         self.digest.update(part.data)
         return ""
 

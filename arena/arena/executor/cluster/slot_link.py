@@ -115,8 +115,8 @@ class SlotLink:
         self._pieces: SimpleQueue[ContentPiece] = SimpleQueue()
         self._orders: dict[str, str] = {}
         self._waiting: dict[tuple[str, int], PlayBatch | RunShard] = {}
-        """Work that this slot has received and not begun. Both threads take from it; whoever gets an item
-        reports its end, so that no item has two."""
+        """Work that this slot has received and not begun. Both threads take from it; the one that gets an
+        item reports its end, so that no item has two."""
         self._withdrawn: set[tuple[str, int]] = set()
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
@@ -309,6 +309,8 @@ class SlotLink:
         scheme = self._place.address.partition("://")[0]
         self._worker: Any = QuietWorker(
             self._place.address,
+            # Dask never runs a task here; it pauses a worker above a memory limit, while bots have limits of
+            # their own.
             nthreads=1,
             name="-".join(map(str, self.slot)),
             # No one connects to a slot; the loopback address allows it only from this machine.

@@ -12,6 +12,7 @@ from arena.own_python import own_python
 REFERENCE = 1_800_000.0
 """Random matches of Connect Four per second at speed 1: one core of an AMD EPYC of 2023."""
 _MEASURE_S = 2.0
+"""Seconds of one measurement."""
 _CHUNK = 20_000
 """Matches of one call: 11 ms at speed 1, so the measurement is at most that much too long."""
 _PATIENCE_S = 120.0
@@ -89,7 +90,7 @@ class SpeedWatch:
 
         Args:
             is_idle: whether no slot has work at the moment. Work that arrives ends a measurement, which would
-                take its time and be wrong.
+                slow the work and be wrong.
         """
         if not self._speed:
             return None

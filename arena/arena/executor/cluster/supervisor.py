@@ -65,6 +65,7 @@ class SlotProcess:
         """Start the process; it ends when the thread that calls this ends."""
         self._num_starts += 1
         place = self.folder / f"{self.number}-{self._num_starts}"
+        # Bots may run as other users, who must be able to pass through it but not to list it.
         place.mkdir(mode=0o711)
         told = SlotSetup(
             address=setup.address,
