@@ -54,7 +54,10 @@ def _command(path: tuple[str, ...], command: click.Command) -> str:
 
 
 def _metavar(param: click.Argument) -> str:
-    name = (param.metavar or param.name or "").upper().strip("[].")
+    if param.metavar is not None:
+        # As `--help` prints it, with the dots of a list within its brackets.
+        return param.metavar.replace("]...", "…]").replace("...", "…")
+    name = (param.name or "").upper()
     shown = f"{name}…" if param.nargs == -1 else name
     return shown if param.required else f"[{shown}]"
 

@@ -56,7 +56,7 @@ def check(*, quick: bool, db: str | None) -> Exit:
 def repair(*, db: str | None) -> Exit:
     """Rebuild indexes, marks, counts and sums from plans and matches, which are not changed; then check.
 
-    Events whose pairings depend on their own results are replayed where their ratings are missing.
+    Tournaments whose pairings depend on their own results are replayed where their ratings are missing.
     """
     from arena.cli.output import say
     from arena.coordinator.replaying import keep_all_replays

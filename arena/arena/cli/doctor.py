@@ -44,7 +44,7 @@ def doctor(*, file: Path | None, trace: str | None, game: str, form: str) -> Non
     attacked.
 
     With --trace no attack is made. The bot starts and answers one move in the tier that bots get, and the
-    command lists the system calls that the sandbox refused. Most programs go on without them.
+    command lists the system calls that the sandbox refused. Most programs work without them.
     """
     if trace is not None:
         _trace(trace, game, form)

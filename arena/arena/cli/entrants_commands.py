@@ -1,4 +1,4 @@
-"""`arena ladder`, an event that bots join and leave, and `arena entrants`, which changes who takes part."""
+"""`arena ladder`, a tournament that bots join and leave, and `arena entrants`, which changes its bots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=RichGroup)
 def entrants() -> None:
-    """Add bots to an event, withdraw or disqualify them, while it is run or not."""
+    """Add bots to a tournament, withdraw or disqualify them, whether it is running or not."""
 
 
 def _entrant_arguments(command: Callable[..., None]) -> Callable[..., None]:
@@ -38,7 +38,7 @@ def _entrant_arguments(command: Callable[..., None]) -> Callable[..., None]:
 @entrants.command(cls=RichCommand)
 @_entrant_arguments
 def add(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Enter BOT in the event NAME; its content is kept as it is now.
+    """Enter BOT in the tournament NAME; its content is kept as it is now.
 
     A ladder and a Swiss tournament pair it from now on; in a round robin or a gauntlet its encounters are
     added to the plan. A knockout and a match accept no more bots.
@@ -53,7 +53,7 @@ def add(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @entrants.command(cls=RichCommand)
 @_entrant_arguments
 def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Withdraw BOT from the event NAME: it plays no more matches, and those it played count.
+    """Withdraw BOT from the tournament NAME: it plays no more matches, and those it played count.
 
     Its planned matches that have not begun are dropped. In a Swiss tournament and a knockout they are
     walkovers.
@@ -68,7 +68,7 @@ def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
 @entrants.command(cls=RichCommand)
 @_entrant_arguments
 def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Disqualify BOT from the event NAME: it plays no more matches, and all its matches are void.
+    """Disqualify BOT from the tournament NAME: it plays no more matches, and all its matches are void.
 
     They stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss tournament and
     a knockout. arena unvoid makes them count again.
@@ -86,7 +86,7 @@ def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
 
 
 def _enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
-    """Check a bot, enter it in an event and print the result."""
+    """Check a bot, enter it in a tournament and print the result."""
     from arena.cli.failures import print_failure
     from arena.cli.output import say
     from arena.coordinator import joining
@@ -104,7 +104,7 @@ def _enter(store: Store, event: TournamentRecord, bot: str, reason: str) -> None
 
 
 def _let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> None:
-    """Withdraw a bot from an event and print the result."""
+    """Withdraw a bot from a tournament and print the result."""
     from arena.cli.output import say
     from arena.coordinator import joining
     from arena.coordinator.joining import answer_to_leave
@@ -118,7 +118,7 @@ def _let_go(store: Store, event: TournamentRecord, bot: str, reason: str) -> Non
 
 
 def _tell_next(store: Store, event: TournamentRecord) -> None:
-    """Print the next step if an event needs a coordinator to go on."""
+    """Print the next step if a tournament needs a coordinator to continue."""
     from arena.cli.output import say
 
     now = store.tournaments.find(event.id)
@@ -207,7 +207,7 @@ def run(
 @click.option("--reason", default="", metavar="TEXT", help="Why; stored with the change.")
 @db_option
 def join(name: str, bot: str, *, reason: str, db: str | None) -> None:
-    """Enter BOT in the ladder NAME, from any shell, while it is run or not.
+    """Enter BOT in the ladder NAME, from any shell, whether it is running or not.
 
     Its content is kept as it is now. Changed code is another bot and needs a name of its own.
     """

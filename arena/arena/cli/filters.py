@@ -79,7 +79,7 @@ _OPTIONS: Final = (
     ),
     _Option("--graded", "graded", "JUDGE", "Only matches that this judge graded; yes or no for any judge."),
 )
-_WHERE: Final = "Further conditions, as in 'bot:mcts* ply<20' (docs/how-to/look-at-results.md has all words)."
+_WHERE: Final = "Further conditions, as in 'bot:mcts* ply<20' (all terms: docs/how-to/look-at-results.md)."
 _BOTS: Final[Mapping[str, str]] = {
     "--bot": "Show only the rows of this bot, by name, spec or label; ratings and ranks stay those of all.",
     "--vs": "With --refit: rate only matches against this bot.",

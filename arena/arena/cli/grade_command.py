@@ -67,7 +67,7 @@ class GradeWish(NamedTuple):
 def grade(address: str, *, wish: GradeWish, form: str, db: str | None) -> None:
     """Judge a match, ADDRESS spring/89, or all matches of a tournament that were not judged yet.
 
-    Each ply is stored once it is judged, so an interrupted command goes on where it stopped. It runs at low
+    Each ply is stored once it is judged, so an interrupted command continues where it stopped. It runs at low
     priority, so that running matches lose no time.
     """
     lower_priority()

@@ -207,7 +207,7 @@ _EVENT = (
         type=click.Choice(["off", "solver"]),
         help="Who may end a match early.  [default: off]",
     ),
-    _end("--max-time", type=float, metavar="S", help="Begin no match after so many seconds."),
+    _end("--max-time", type=float, metavar="S", help="Begin no match after S seconds."),
     _end("--no-recover", is_flag=True, default=None, help="The first fault of a bot stops the run."),
     _output(
         "--score-interval",
@@ -309,7 +309,7 @@ def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
 
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that any type of event has, and those of its start."""
+    """Add the options that any type of tournament has, and those of its start."""
     return _with(_start(command), *_GAME, *_EVENT, _TUI)
 
 

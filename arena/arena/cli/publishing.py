@@ -78,7 +78,7 @@ class _ServeOptions(NamedTuple):
     default=0,
     show_default=True,
     metavar="PLIES",
-    help="Delay positions of running matches by so many plies, since viewers can be opponents.",
+    help="Delay positions of running matches by PLIES plies, since viewers can be opponents.",
 )
 @click.option(
     "--proxy-hops",
@@ -92,7 +92,7 @@ class _ServeOptions(NamedTuple):
 @db_option
 @as_one("options", _ServeOptions)
 def serve(options: _ServeOptions, *, db: str | None) -> None:
-    """Show the store in a browser: events, live boards, tables, matches, each also available as JSON.
+    """Show the store in a browser: tournaments, live boards, tables, matches, each also available as JSON.
 
     Prints a link with the host's token, which is valid until the server ends. arena token new makes links for
     other people. Ctrl-C ends the server; tournaments continue.
@@ -300,7 +300,7 @@ def _day(seconds: float) -> str:
 @click.option("--title", default="arena", show_default=True, help="Heading of the first page.")
 @db_option
 def site(out: Path, *, matches: int, tournament: str | None, title: str, db: str | None) -> None:
-    """Write the store as a folder of web pages: events, tables, bots and matches.
+    """Write the store as a folder of web pages: tournaments, tables, bots and matches.
 
     The folder OUT can be opened from disk or published by any web server. A second run writes only the files
     that have changed. Archived tournaments are left out.

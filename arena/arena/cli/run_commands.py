@@ -195,7 +195,7 @@ def _hold(
 def resume(options: RunOptions, *, tournament: str | None, **given: object) -> Exit:
     """Continue a tournament (default: the last unfinished one); every match is played exactly once.
 
-    A tournament or a training run that `arena pause` paused goes on in the process that runs it.
+    A tournament or a training run that `arena pause` paused continues in the process that runs it.
     """
     from arena.cli.exits import Exit
     from arena.cli.session import hold_again
@@ -214,7 +214,7 @@ def pause(tournament: str | None, *, db: str | None) -> None:
     """Pause a tournament that another process runs (default: the last unfinished one), or a training run.
 
     Running matches end and are stored; a training run writes a checkpoint at its next step and waits. `arena
-    resume` goes on. A pause ends with the process that runs it.
+    resume` continues it. A pause ends with the process that runs it.
     """
     from arena.errors import ArenaError
 

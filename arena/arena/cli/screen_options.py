@@ -68,7 +68,7 @@ class DisplayOptions(NamedTuple):
 
 
 def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the display options, which the command gets as `display`, together with its own --plain."""
+    """Add the display options; the command receives them and its own --plain as one argument, `display`."""
 
     @functools.wraps(command)
     def with_display(*arguments: object, display: DisplayOptions, **options: object) -> _Result:

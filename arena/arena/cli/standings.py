@@ -94,7 +94,7 @@ def print_standings(tables: Sequence[Table], form: str, **more: object) -> None:
 
 
 def print_refused(refused: Sequence[Refusal]) -> None:
-    """Print the bots that were refused, if any, with whole causes: table cells would cut the way out."""
+    """Print the refused bots, if any, as text: cells of a table would cut off the remedy in a cause."""
     if not refused:
         return
     width = max(len("Refused"), *(len(bot) for bot, _ in refused))
