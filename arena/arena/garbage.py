@@ -21,7 +21,7 @@ def leave_garbage() -> None:
     """Have the interpreter end without a last look for garbage, through all that was imported.
 
     That look is an eighth of a short command and a fifth of the CPU that a worker needs besides its matches.
-    Nothing waits for it: what must be closed, is closed by whoever opened it.
+    Nothing waits for that: whatever must be closed is closed by the code that opened it.
     """
     gc.freeze()
 

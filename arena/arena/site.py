@@ -105,7 +105,7 @@ def build(
 
 
 class _Site:
-    """One run, with the data about other pages that every page needs."""
+    """One call of `build`: the folder it writes to, and the data that every page needs."""
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ def wall(
 
 
 def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
-    """Return all matches of the wall in order; except for `place`, those that are not played come last."""
+    """Return all matches of the wall in order; except by `place`, those that are not running come last."""
     boards = [view.matches[number] for number in view.places]
     if sort == "activity":
         boards.sort(key=lambda board: (not board.is_played, -board.last_t))

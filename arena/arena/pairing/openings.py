@@ -200,7 +200,7 @@ def _ordered(openings: Iterable[tuple[int, ...]], plan: OpeningPlan, seed: int) 
 SHIPPED_PLIES = (2, 4, 6)
 """Numbers of plies after which the drawn positions of Connect Four are shipped."""
 _TINY = 9
-"""Games with at most so many actions are solved on the spot; tic-tac-toe takes a tenth of a second."""
+"""Games with at most this many actions are solved when needed; tic-tac-toe takes a tenth of a second."""
 
 
 def is_shipped(game: Game, plies: int) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _CENTRE = 4
-"""Gomoku openings stay within so many rows and columns of the centre: stones far apart do not interact."""
+"""Gomoku openings stay within this many rows and columns of the centre: stones far apart do not interact."""
 _HASH_BYTES = 8
 """Bytes of a SHA-256 that make a number."""
 _PATIENCE = 200

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 DECIDED_PLIES = 4
-"""A position from which a side can force a win within so many actions is not used as an opening."""
+"""A position from which a side can force a win within this many actions is not used as an opening."""
 
 
 def is_decided(game: Game, state: State) -> bool:

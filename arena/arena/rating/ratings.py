@@ -87,7 +87,7 @@ def gaps_of(
         gaps: which gaps.
         degrees: degrees of freedom, `[gaps]`.
         unbounded: whether results leave the lower and the upper side open, `[gaps]`.
-        level: probability that an interval misses the truth.
+        level: probability that an interval does not contain the true value.
     """
     if not len(gaps.group):
         return []

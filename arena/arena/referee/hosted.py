@@ -44,7 +44,7 @@ _IDLE_S = 5.0
 """Seconds of idling after which a warm process must prove that it still answers; before, it has just
 played."""
 _PING_S = 1.0
-"""Seconds that it has for this proof; a process that needs longer is started anew, and loses nothing."""
+"""Seconds that it has for this proof; a process that needs longer is restarted, and loses nothing."""
 _PATIENCE = 2.0
 """A later match may take this many times as long to start as the first one, plus `_PING_S`."""
 _MUCH = 0.5

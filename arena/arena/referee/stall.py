@@ -46,7 +46,7 @@ class AnswerTime(NamedTuple):
 
 
 def delays_itself(*, used_s: float, wall_s: float, num_cores: int) -> bool:
-    """Return whether a bot used so much of its cores that it delayed this process itself.
+    """Return whether a bot itself delayed this process, by using too much of its cores.
 
     Without this test a bot could start many threads just before its deadline, blame the machine, and have a
     lost match replayed.

@@ -140,7 +140,7 @@ def say_pairs(counted: int, num_pairs: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """Two bots, their encounter, and by how much the first is above the second according to it alone."""
+    """Two bots with their encounter, and the rating difference estimated from that encounter alone."""
 
     counts: EncounterCounts
     gap: Gap

@@ -133,7 +133,7 @@ def _grade(game: Game, state: State, ply: Ply, analysis: Analysis) -> PlyGrade:
 
 
 def _text(ply: Ply, *, is_exact: bool) -> str:
-    """Return what a mistake gave away."""
+    """Return the loss by a mistake in words: a win, a draw, or a number of points."""
     if is_exact:
         return f"gives a {'win' if ply.value_before == 1 else 'draw'} away"
     return f"gives {50 * (ply.loss or 0):.0f} points away"

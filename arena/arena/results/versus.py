@@ -110,7 +110,7 @@ def versus(
         is_wanted: polled between queries; once it returns False, details stay empty.
 
     Raises:
-        ConfigError: a word of the condition does not apply here.
+        ConfigError: a term of the condition does not apply here.
         NotFoundError: there is no such bot, or the two have no rated match that fits.
     """
     condition = (condition or Condition()).only(WORDS, "a head-to-head")

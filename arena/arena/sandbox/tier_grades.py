@@ -182,7 +182,7 @@ def _load(file: Path) -> dict[str, Grade]:
 
 def _save(result: Grade, file: Path) -> None:
     """Add a grade to the file; if it cannot be written, each start repeats the attacks (0.2 seconds)."""
-    # If two processes do this at once, one grade may be lost; whoever needs it runs the attacks again.
+    # If two processes do this at once, one grade may be lost; the next process repeats the attacks.
     known: dict[str, Any] = {**_load(file), result.tier.value: result}
     spare = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     with suppress(OSError):

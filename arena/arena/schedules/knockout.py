@@ -23,7 +23,7 @@ class KnockoutSchedule:
     """Plays a bracket stage by stage; the seat of a bot is its seed, and the lowest is the best.
 
     A tie has `pairs` pairs. A level tie gets `tie_pairs` more, once; then the bot with fewer forfeits in the
-    tie advances, then the higher seed. A bot that has left or is out loses by walkover.
+    tie advances, then the better seed. A bot that has left or was disqualified loses by walkover.
     """
 
     num_bots: int

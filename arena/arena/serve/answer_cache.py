@@ -66,7 +66,7 @@ class StoreVersion:
     def _look(self) -> Version:
         file = store_file(self._option)
         found = None if file is None else file.stat()
-        # Device and inode: a restored or moved store keeps its path, and its count of commits starts anew.
+        # Device and inode: a restored or moved store keeps its path, and its count of commits starts again.
         identity = None if found is None else (found.st_dev, found.st_ino)
         if self._store is None or identity != self._file:
             self._forget()
@@ -177,7 +177,7 @@ class AnswerCache:
         return making.whole
 
     def _keep(self, key: Key, made: _CacheEntry) -> None:
-        # Inserted anew, so that the order of the dictionary is that of the last use.
+        # Inserted again, so that the order of the dictionary is that of the last use.
         before = self._kept.pop(key, None)
         self._size += made.size - (0 if before is None else before.size)
         self._kept[key] = made

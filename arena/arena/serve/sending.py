@@ -109,7 +109,7 @@ class Whole:
             headers: headers of the request, by lower-case name.
             send: ASGI send function of the request.
         """
-        # Caches must not hand a page for one viewer, or a compressed one, to somebody else.
+        # Caches must not hand a page for one viewer, or a compressed one, to another client.
         found = {**self.headers, "cache-control": self.cache, "vary": "accept, accept-encoding, cookie"}
         is_tagged = self.status == 200 and scope["method"] in {"GET", "HEAD"}  # noqa: PLR2004 - HTTP
         if is_tagged:

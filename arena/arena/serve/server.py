@@ -1,4 +1,4 @@
-"""Builds the ASGI application from the table of all routes, and runs it until it is told to end.
+"""Builds the ASGI application from the table of all routes, and runs it until a signal ends it.
 
 To add a route:
 

@@ -46,7 +46,7 @@ class Watcher(Protocol):
 
 
 class Commands(Protocol):
-    """What was asked of the run."""
+    """The commands to a run: whether it is to end or to wait."""
 
     @property
     def is_stopping(self) -> bool:

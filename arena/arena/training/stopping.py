@@ -136,7 +136,7 @@ class RunOrders:
             paused.unlink(missing_ok=True)
 
     def take(self) -> bool:
-        """Obey the order that lies in the folder; return whether it is one to end at once.
+        """Obey the order in the folder; return whether it is one to end at once.
 
         Such an order is left there for `drop`: it is answered when the run has heard of it.
 

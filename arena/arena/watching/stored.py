@@ -125,7 +125,7 @@ def opening_text(game: str, actions: tuple[int, ...]) -> str:
 
 
 def row_of(match: StoredMatch) -> MatchRow:
-    """Return a stored match as a row of a list, without its mistakes."""
+    """Return a stored match as a row of a list; the number of its mistakes is left out."""
     return MatchRow(
         stored=match.id,
         number=match.number,

@@ -183,7 +183,7 @@ class _Brought:
         importlib.invalidate_caches()
 
     def _is_agents(self, module: ModuleType | None) -> bool:
-        """Return whether a module lies in an agent's folder; extension modules cannot be loaded twice."""
+        """Return whether a module is in an agent's folder; extension modules cannot be loaded twice."""
         file = getattr(module, "__file__", None)
         if isinstance(file, str) and not file.endswith(".py"):
             return False

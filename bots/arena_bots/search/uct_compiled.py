@@ -98,7 +98,7 @@ class CompiledTree:
         while not self._is_proven and (not made or (made < budget.nodes and not budget.is_late)):
             # Even if time is up before the first playout: an answer needs one tried action.
             wanted = 1 if budget.is_late else int(min(max(budget.nodes - made, 1), most))
-            # The kernel cannot read the clock, so it returns after so many new nodes.
+            # The kernel cannot read the clock, so it returns after a number of new nodes.
             pause = self._size + NEW_NODES if is_timed else NEVER
             size, some = self._board.grow(self._nodes, self._size, wanted, pause)
             self._size, made = int(size), made + int(some)

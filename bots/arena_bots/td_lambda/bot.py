@@ -181,7 +181,7 @@ class LinearValue:
 
     def of(self, states: Sequence[KInARowState]) -> NDArray[np.float64]:
         """Return the value of each state for the player who has just moved; `[n]`."""
-        # These are after-states: whoever has just moved is no longer the side to move.
+        # These are after-states: the player who has just moved is no longer the side to move.
         own = np.array([state.opp for state in states], np.uint64)
         other = np.array([state.own for state in states], np.uint64)
         sums = features_of(own, other) @ self._weights

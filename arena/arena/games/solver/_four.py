@@ -159,7 +159,7 @@ def safe_moves(mask: int, dangers: int) -> int:
 
 @inline_kernel
 def _seen(own: int, mask: int, ply: int, alpha: int, chances: int, dangers: int) -> int:
-    """Return a bound that simple rules show and that decides the comparison with `alpha`, or `_NONE`.
+    """Return a bound from simple rules if it decides the comparison with `alpha`, else `_NONE`.
 
     `chances` are the threats of the side to move, `dangers` the opponent's.
     """

@@ -1,4 +1,4 @@
-"""Trials of a tier: runs all attacks, or a host's own ones, in it and judges each of them."""
+"""Runs the attacks, or those of an operator, in a tier, and judges the result of each."""
 
 from __future__ import annotations
 

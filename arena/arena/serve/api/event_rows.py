@@ -280,7 +280,7 @@ class _EventTails:
             self._task.add_done_callback(self._look_after_an_error)
 
     def _look_after_an_error(self, task: asyncio.Task[None]) -> None:
-        """Report an unforeseen error that ended the task, and start it anew for those who follow."""
+        """Report an unforeseen error that ended the task, and restart it for the remaining followers."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             loop = task.get_loop()
@@ -320,7 +320,7 @@ class _EventTails:
             wanted = {}
             for number, page in pages.items():
                 tail = self._tails.get(number)
-                # While the thread was reading, the last follower left or the tail began anew.
+                # While the thread was reading, the last follower left or the tail was restarted.
                 if tail is None or tail.seq != asked[number]:
                     continue
                 if page.has_gap:

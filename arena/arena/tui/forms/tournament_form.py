@@ -44,10 +44,10 @@ class _Size(NamedTuple):
 
 
 def estimate(query: Query, form: TournamentForm) -> Estimate:
-    """Estimate how long the event of a form will take, from stored matches of its bots with its limit.
+    """Estimate how long the tournament of a form will take, from stored matches of its bots with its limit.
 
     Raises:
-        ArenaError: the event cannot be run with these settings.
+        ArenaError: the tournament cannot be run with these settings.
     """
     from arena.coordinator.plan import choose_tier, tournament_limit
     from arena.entrants import resolve

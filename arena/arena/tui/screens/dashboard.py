@@ -53,7 +53,7 @@ class AcceptsFilter(Protocol):
 
 @runtime_checkable
 class AcceptsOpponent(Protocol):
-    """A screen on which a play begins."""
+    """A screen from which the user starts a session against a bot."""
 
     def show_opponent(self, bot: str, game: str) -> None:
         """Fill in the current bot and game; an empty text means none."""

@@ -64,7 +64,7 @@ class EventControl:
         self._complain = complain
 
     def may(self, row: TournamentRow | None, *states: str) -> bool:
-        """Return whether an event is in one of these states and commands are allowed; report why not."""
+        """Return whether a tournament is in one of these states and commands are allowed; report why not."""
         if row is None or not dashboard_of(self._screen).may_act():
             return False
         if states and row.state not in states:

@@ -56,9 +56,9 @@ class FilterLine(LineInput):
 class ArenaScreen(Screen[None]):
     """Base class: a subclass has a name, composes its body, and shows the model in `show_model`.
 
-    By size, one class of `-single` (below 60 columns), `-pair`, `-usual` (from 80), `-wide` (from 120) and
-    one of `-flat` (below 16 lines), `-low`, `-reference` (from 24), `-tall` (from 40) is set, for CSS and
-    `has_class`; in addition `-huge` from 180 columns and `-high` from 50 lines.
+    It has CSS classes for its size. By width one of `-single` (below 60 columns), `-pair`, `-usual` (from 80)
+    and `-wide` (from 120); by height one of `-flat` (below 16 lines), `-low`, `-reference` (from 24) and
+    `-tall` (from 40); in addition `-huge` from 180 columns and `-high` from 50 lines.
     """
 
     NAME: ClassVar[str] = ""

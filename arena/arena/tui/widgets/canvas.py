@@ -96,7 +96,7 @@ class Canvas(Widget):
             self.refresh(*regions)
 
     def forget_paint(self) -> None:
-        """Drop all painted lines; a widget that is shown again paints anew."""
+        """Drop all painted lines; a widget that is shown again paints again."""
         self._strips.clear()
         self._drawn = _NOWHERE
 

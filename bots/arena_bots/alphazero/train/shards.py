@@ -51,7 +51,7 @@ class NetKind(NamedTuple):
 
 
 class PlayShard(NamedTuple):
-    """What a shard consists of, besides the file of its network."""
+    """The contents of a shard, without the file of its network."""
 
     game: str
     """Spec of the game."""
@@ -71,7 +71,7 @@ def rng_of(seed: int, step: int, player: int) -> np.random.Generator:
 
 
 def new_player(game: Game, net: Net, plan: SelfPlaySettings, lanes: int) -> Player:
-    """Make a player for so many matches; its networks have as many planes as `net`."""
+    """Make a player for `lanes` matches; its networks have as many planes as `net`."""
     if plan.search == "table":
         return TablePlay(game, plan, lanes)
     return SelfPlay(game, net, plan, lanes)

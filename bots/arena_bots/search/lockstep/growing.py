@@ -243,7 +243,7 @@ def keep(forest: Forest, moves: NDArray[np.int32], moved: NDArray[np.int32], kep
         if kept[lane] or not forest.size[lane]:
             continue
         root = np.int64(forest.child[lane, 0, moves[lane]])
-        # The proof of a leaf does not tell which action achieves it, so such a root is started anew.
+        # The proof of a leaf does not tell which action achieves it, so such a root is started again.
         if not root or forest.proof[lane, root] != UNKNOWN:
             continue
         kept[lane] = True
