@@ -16,6 +16,7 @@ from arena_db.clock import now
 from arena_db.cold.thawing import find_cold, thawed, told_cold
 from arena_db.columns import values_of
 from arena_db.corrections import changes, origins
+from arena_db.counted import parts
 from arena_db.errors import RefusedError
 from arena_db.kept import pools, rating_points, replays
 from arena_db.merged_matches import MatchMerge, MergeSide
@@ -38,8 +39,12 @@ _FIXED: Final = ("type", "game", "num_actions", "seed", "plan_version")
 """Columns that must be equal in two stores of one tournament."""
 _PLAN: Final = ("encounter", "match_no", "first_seat", "second_seat", "opening")
 _SEAT: Final = ("label", "time_limit")
+_PLACE: Final = ("state", "joined_change", "left_change")
+"""Columns of an entrant that change when it leaves or returns."""
 _CHANGE: Final = ("kind", "subject", "reason", "who", "made_at")
 """Columns that identify a change to a tournament."""
+_SEATING: Final = ("join", "leave", "disqualify")
+"""Kinds of changes after which an entrant takes part, or no longer."""
 _PROGRESS: Final = ("config", "num_total", "is_planned", "decision")
 """Columns that change while a tournament is played, besides the counts."""
 
@@ -116,6 +121,10 @@ class _TournamentMerge:
         self._row = row
         self._here = 0
         self._num_rows = 0
+        self._is_later = False
+        """Whether a bot joined, left or was disqualified in the other store that this one knew nothing of."""
+        self._is_earlier = False
+        """Whether that holds the other way round."""
 
     def run(self, *, moves: bool) -> MergedTournament:
         """Merge the tournament; return what was done."""
@@ -201,6 +210,7 @@ class _TournamentMerge:
             for row in self._target.execute(select(changes).where(changes.c.tournament_id == self._here))
         }
         known: dict[int, int] = {}
+        seatings = {number for change, number in ours.items() if change[0] in _SEATING}
         theirs = select(changes).where(changes.c.tournament_id == self._row.id).order_by(changes.c.id)
         for row in self._source.execute(theirs):
             values = {name: getattr(row, name) for name in _CHANGE}
@@ -209,11 +219,13 @@ class _TournamentMerge:
                 added = insert(changes).values(values | {"tournament_id": self._here})
                 number = self._target.execute(added.returning(changes.c.id)).scalar_one()
                 self._num_rows += 1
+                self._is_later |= row.kind in _SEATING
             known[row.id] = number
+        self._is_earlier = not seatings <= set(known.values())
         return known
 
     def _merge_entrants(self, known_changes: dict[int, int]) -> None:
-        """Add the entrants that are missing here; mark those that left in the other store."""
+        """Add the entrants that are missing here, and copy who takes part if that is known better there."""
         own = entrants.c.tournament_id == self._here
         ours = {row.seat: row for row in self._target.execute(select(entrants).where(own))}
         theirs = select(entrants).where(entrants.c.tournament_id == self._row.id).order_by(entrants.c.seat)
@@ -224,11 +236,13 @@ class _TournamentMerge:
             known = ours.get(row.seat)
             if known is None:
                 self._insert(entrants, [values])
-            elif known.left_change is None and values["left_change"] is not None:
-                left = update(entrants).where(own, entrants.c.seat == row.seat)
-                changed = {name: values[name] for name in ("state", "left_change")}
-                self._target.execute(left.values(changed))
-                self._num_rows += 1
+            elif not self._is_earlier:
+                # Not only those that left: a bot may also return, or be disqualified after it left.
+                changed = {name: values[name] for name in _PLACE if values[name] != getattr(known, name)}
+                if changed:
+                    seat = update(entrants).where(own, entrants.c.seat == row.seat)
+                    self._target.execute(seat.values(changed))
+                    self._num_rows += 1
 
     def _bot(self, number: int) -> int:
         """Return the id here of a bot of the other store; insert it if it is missing."""
@@ -273,7 +287,11 @@ class _TournamentMerge:
             for row in self._target.execute(select(planned).where(planned.c.tournament_id == self._here))
         }
         new: list[dict[str, Any]] = []
-        dropped: list[int] = []
+        moved: dict[str, list[int]] = {"dropped": [], "planned": []}
+        # A dropped match is planned again only for a bot that returned. Otherwise the other store has not
+        # dropped it yet: a run does so some time after the change.
+        may_return = may_grow and self._is_later
+        may_drop = may_grow and not self._is_earlier
         for row in theirs:
             known = ours.get(row.number)
             if known is None:
@@ -283,15 +301,18 @@ class _TournamentMerge:
                 new.append(values)
             elif any(getattr(row, name) != getattr(known, name) for name in _PLAN):
                 raise self._clash(f"planned match {row.number}")
-            elif may_grow and row.state == "dropped" and known.state == "planned":
-                dropped.append(row.number)
+            elif (may_drop and (known.state, row.state) == ("planned", "dropped")) or (
+                may_return and (known.state, row.state) == ("dropped", "planned")
+            ):
+                moved[row.state].append(row.number)
         if new and not may_grow:
             raise self._clash(f"the number of planned matches ({len(ours)})")
         self._insert(planned, new)
-        for number in dropped:
-            own = (planned.c.tournament_id == self._here) & (planned.c.number == number)
-            self._target.execute(update(planned).where(own).values(state="dropped"))
-        self._num_rows += len(dropped)
+        for state, numbers in moved.items():
+            for some in parts(numbers):
+                own = (planned.c.tournament_id == self._here) & planned.c.number.in_(some)
+                self._target.execute(update(planned).where(own).values(state=state))
+            self._num_rows += len(numbers)
 
     def _add_batches(self, known_changes: dict[int, int]) -> None:
         """Add the batches that are missing here; their bases are translated to ids of this store."""
@@ -356,7 +377,9 @@ class _TournamentMerge:
             "num_done": states["done"],
             "num_dropped": states["dropped"],
         }
-        if known is not None and may_grow and _progress(self._row) > _progress(known):
+        # A return makes dropped matches planned again, so the tournament has come less far than before it.
+        is_further = known is not None and (self._is_later or _progress(self._row) > _progress(known))
+        if is_further and may_grow and not self._is_earlier:
             values |= {name: getattr(self._row, name) for name in _PROGRESS}
             values["state"] = "finished" if self._row.state == "finished" else "stopped"
             self._num_rows += 1
