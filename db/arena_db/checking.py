@@ -73,6 +73,7 @@ def find_faults(connection: Connection, *, quick: bool) -> list[str]:
             integrity.find_loose_references(connection, _MOST_NAMED),
             seals.find_faults(connection),
             plan_faults.wrong_plans(connection),
+            # Before the tallies and sums, which are compared with what `reading` has counted by then.
             reading.find_faults(connection),
             _faults_of_cold(connection, reading),
             remarks.find_faults(connection),

@@ -197,6 +197,7 @@ class _TournamentMerge:
         self._insert(tournaments, [values])
         add_lease(target, here)
         if origin is not None or not moves:
+            # A copy of a copy names the store in which the tournament is played, not the one between.
             source = self._where if origin is None else origin.source
             at = now() if origin is None else origin.merged_at
             target.execute(insert(origins).values(tournament_id=here, source=source, merged_at=at))

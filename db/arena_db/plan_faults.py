@@ -120,6 +120,8 @@ def repair(connection: Connection) -> list[str]:
     marks = wrong_marks(connection)
     for mark in marks:
         here = (planned.c.tournament_id == mark.tournament, planned.c.number == mark.number)
+        # A dropped match without a result stays dropped: only a wrong `done` means that it must still be
+        # played.
         undone = "planned" if mark.state == "done" else mark.state
         state = "done" if mark.is_done else undone
         connection.execute(update(planned).where(*here).values(state=state, attempt=mark.num_void))

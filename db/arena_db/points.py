@@ -212,6 +212,7 @@ def find(
 ) -> list[RatingPoint]:
     """Return the points of more than `after` matches, oldest first, with the ratings of all or some seats."""
     table = rating_points.c
+    # The matches of an archived tournament are in files, but the times of their ends were kept.
     ended = func.coalesce(end_of(matches), cold_ends.c.ended_at, literal(0.0))
     names = (
         table.num_matches,

@@ -144,6 +144,8 @@ def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> Res
     refuse_running(connection, row.id)
     records = [replace(line.record, tournament=row.id) for line in lines]
     _compare(connection, row, records, path)
+    # A backup may be older than the last batches of the plan: their matches cannot be stored in it, and are
+    # reported.
     known = [record for record in records if record.number <= row.num_planned]
     try:
         num = saving.save(connection, known)

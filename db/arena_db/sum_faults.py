@@ -160,6 +160,7 @@ def _courses_of(schema: str) -> str:
     )
     return (
         f"SELECT {_ENCOUNTER}, own.opening_hash, own.side, own.moves, sum(own.times) "  # noqa: S608
+        # ALL, because equal rows of the two tables must be added, not merged into one.
         f"FROM ({' UNION ALL '.join(parts)}) AS own "
         f"JOIN {schema}.encounters AS encounters ON encounters.id = own.encounter_id "
         f"GROUP BY {_ENCOUNTER}, own.opening_hash, own.side, own.moves"

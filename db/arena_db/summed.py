@@ -169,6 +169,7 @@ def sum_up(access: Access, batches: int | None = None) -> None:
             with access.transaction(settings) as connection:
                 is_done = resumming.step(connection, access.facts.encounters)
             num += 1
+    # Only when all is summed: after a second of waiting for the lock in vain, the next call tries again.
     access.has_saved = access.has_saved and not is_done
 
 

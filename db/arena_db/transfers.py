@@ -278,6 +278,7 @@ def _delete(connection: Connection, tournament: int) -> None:
     # names the pool.
     recompute(connection, counted)
     for table in reversed(metadata.sorted_tables):
+        # The note of this removal, which was just written, stays.
         if table is not removals and "tournament_id" in table.c:
             connection.execute(delete(table).where(table.c.tournament_id == tournament))
     connection.execute(delete(tournaments).where(tournaments.c.id == tournament))

@@ -81,6 +81,7 @@ def audit(store: Store) -> Iterator[AuditFinding]:
             text = f"the openings and matches of {record.name} were not replayed by the rules: {error}"
             yield AuditFinding(text, is_fault=False)
             game = None
+        # Then its numbers name other moves, and replays would only find consequences of this one fault.
         if game is not None and game.num_actions != record.num_actions:
             yield AuditFinding(
                 f"tournament {record.name} has {record.num_actions} actions, its game {record.game} has "

@@ -107,6 +107,7 @@ class JobSettings(TypedDict, total=False):
 def make_jobs(tournament: TournamentRecord, plan: Plan, matches: Sequence[PlannedMatch]) -> list[Job]:
     """Return the jobs of planned matches; facts about the whole plan come from `tournament`."""
     config = plan.config
+    # A tournament whose end is not known yet may become long.
     is_short = tournament.num_total is not None and tournament.num_total <= MAX_LOGGED
     settings = JobSettings(
         limit=plan.limit,

@@ -237,6 +237,7 @@ def choose_tier(isolation: str, require_tier: str | None, competitors: Sequence[
         )
     foreign = [competitor.label for competitor in competitors if competitor.is_foreign]
     required = require_tier or (Tier.T2 if foreign else Tier.T0)
+    # Tiers are ordered as their names are.
     if tier < required:
         who = "" if require_tier else f" for {', '.join(foreign)}, which did not come with the arena"
         raise ArenaError(

@@ -81,6 +81,8 @@ def _suspects(game: Game, matches: Sequence[tuple[Sequence[int], str, str]]) -> 
     found: list[int] = []
     for place, (end, (_, outcome, termination)) in enumerate(zip(ends.tolist(), matches, strict=True)):
         is_over = end not in {OPEN, BROKEN}
+        # A match that ended otherwise (by forfeit, on time) may end anywhere and have any outcome: as in
+        # `contradiction`, only its actions must be legal.
         by_rules = termination == Termination.RULES
         if end == BROKEN or (by_rules and not (is_over and OUTCOMES[end] == outcome)):
             found.append(place)

@@ -73,6 +73,7 @@ def advice(fault: Forfeit, competitor: Competitor, tier: Tier) -> str:
                 "fflush(stdout) or python3 -u"
             )
         )
+    # Below T2 a program may read all files and start others, so the sandbox did not hide what it lacks.
     if fault.termination not in _DEATHS or tier < Tier.T2:
         return ""
     known = _about_script(said, competitor, tier) or _about_interpreter(competitor)

@@ -131,6 +131,7 @@ def _entries(job: Job, seats: Sequence[Seat], result: MatchResult) -> Iterator[d
         "tier": job.tier,
         "dropped": {sides[player]: seat.wire.num_dropped for player, seat in hosted.items()},
     }
+    # Messages have monotonic times, which a change of the clock does not disturb; the file has times of day.
     ahead = time.time() - time.monotonic()
     said = sorted((each.at, player, each) for player, seat in hosted.items() for each in seat.wire)
     for at, player, message in said:

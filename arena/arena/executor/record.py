@@ -130,6 +130,7 @@ _machine: dict[str, object] = {}
 
 @cache
 def _versions(tier: str, scales_time: bool) -> str:  # noqa: FBT001 - a key of the cache
+    # Only facts that are the same for many matches: the store keeps each such text once.
     facts: dict[str, object] = {
         "arena": version_of("bot-arena"),
         "python": platform.python_version(),

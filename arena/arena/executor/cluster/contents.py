@@ -133,6 +133,7 @@ def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
             if len(data) != min(PIECE, size - piece * PIECE):
                 raise SpoiltError(f"piece {piece} of a content has {len(data)} bytes")
             file.write(data)
+            # So that a process that is killed leaves this piece to the next attempt.
             file.flush()
 
 

@@ -73,6 +73,7 @@ def read_key(path: Path) -> KeyFile:
         raise ConfigError(
             f"{path} was valid until {until:%Y-%m-%d}; arena cluster keys --renew makes new ones"
         )
+    # OpenSSL prescribes the order in the file: the machine's own certificate, then that of its authority.
     return KeyFile(head.group(1), certificates[1], certificates[0], keys[0], path)
 
 

@@ -150,6 +150,7 @@ def _check_needs(bot: Competitor, content: Content) -> None:
             found = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found = ""
+        # Its own package was sent with its content, so the version that is installed here does not matter.
         if found != version and bot.record.distribution != name:
             has = f"{name} {found} is installed" if found else f"{name} is not installed"
             raise BotLackError(f"{bot.label} uses {name} {version}, and {has}; install that version")

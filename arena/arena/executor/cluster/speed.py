@@ -103,6 +103,7 @@ class SpeedWatch:
                 self._running = Measurement(self._slots)
         elif self._running.is_over():
             found, self._running = self._running.result(), None
+            # Also after a failure, so that a machine that cannot be measured is not tried again at once.
             self._measured_at = now
             if found and abs(found / self._speed - 1) > CHANGE:
                 self._speed = found
