@@ -294,22 +294,22 @@ _RUN = (
 
 
 def tournament_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that define a tournament, and those of its start, which the command gets as `start`."""
+    """Add the options that define a tournament, and those for starting it, passed as `start`."""
     return _with(_start(command), *_GAME, *_ROUNDS, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def encounter_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of a match of two bots, which may be a sequential test, and those of its start."""
+    """Add the options of a match of two bots, which may be a sequential test, and those for starting it."""
     return _with(_start(command), *_GAME, *_ROUNDS, *_TEST, _REVERSE, *_EVENT, _STOP_WHEN, _NAME, _TUI)
 
 
 def sprt_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options of a sequential test, which sets its own number of rounds, and those of its start."""
+    """Add the options of a sequential test and those for starting it; it sets its own number of rounds."""
     return _with(_start(command), *_GAME, *_TEST, _REVERSE, *_EVENT, _NAME, _TUI)
 
 
 def event_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Add the options that any type of tournament has, and those of its start."""
+    """Add the options that any type of tournament has, and the options for starting it."""
     return _with(_start(command), *_GAME, *_EVENT, _TUI)
 
 

@@ -180,7 +180,7 @@ def follow(launched: Launched, is_wanted: Callable[[], bool] = lambda: True) -> 
 
     Args:
         launched: as `start` returned it; it may have ended since.
-        is_wanted: whether the caller still waits; the process is not stopped otherwise.
+        is_wanted: whether the caller still waits; if it does not, the process continues all the same.
 
     Raises:
         NotStartedError: it ended before that, or the caller no longer waits; the text says why.

@@ -28,9 +28,9 @@ _recreated: list[int] = []
 class _OpenFolders:
     """The folders of this process that are in use: the newest is the one for temporary files.
 
-    Threads may end theirs in any order, so no folder is within another, and each end looks anew at what is
-    left. A bot that another thread started while a folder was the newest has its files in there: a folder
-    with files stays until no other is in use.
+    Threads may end theirs in any order, so no folder is within another; whenever one ends, the newest of the
+    others is used. A bot that another thread started while a folder was the newest has its files in there: a
+    folder with files stays until no other is in use.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class _OpenFolders:
         self._usual: str | None = None
 
     def base(self) -> Path:
-        """Return the folder for temporary files outside all of them."""
+        """Return the folder for temporary files that the system has, whatever folders are in use here."""
         with self._lock:
             return Path(self._usual if self._folders and self._usual else tempfile.gettempdir())
 

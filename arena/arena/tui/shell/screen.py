@@ -288,7 +288,7 @@ class ArenaScreen(Screen[None]):
         self._banner.show(text or next(iter(self._lost.values()), ""))
 
     def show_lost(self, sender: object, text: str) -> None:
-        """Show the trouble of the queries of `sender` in the same way."""
+        """Show the trouble of the queries of `sender` below the tabs, unless the feed has some."""
         self._lost.pop(sender, None)
         if text:
             self._lost[sender] = safe(text)
