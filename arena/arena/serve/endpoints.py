@@ -41,7 +41,7 @@ _MOST_PARAMETERS: Final = 50
 
 
 def endpoints(serving: Serving, route: Route) -> list[tuple[str, ASGIApp]]:
-    """Return the paths of a route and their applications; a page also has one for its twin."""
+    """Return the paths of a route and their applications; a page also has one for its data as JSON."""
     if isinstance(route, PageRoute):
         return [
             (route.path, _WholeEndpoint(serving, route, _page_of(route))),

@@ -106,7 +106,7 @@ def _neighbours(cell: int) -> list[int]:
 
 @cache
 def _digits(rows: tuple[int, ...]) -> tuple[NDArray[np.int32], int]:
-    """Number the possible contents of some rows of a column, `[KEYS]`; return how many there are."""
+    """Number what some rows of a column may contain; return the numbers by key, and how many there are."""
     seen: dict[tuple[int, ...], int] = {}
     digits = np.zeros(KEYS, np.int32)
     for key in range(1, KEYS):

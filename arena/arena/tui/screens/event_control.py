@@ -253,7 +253,7 @@ class TrainingControl:
         Args:
             screen: over which questions are shown.
             folder: of all runs.
-            tell: hears what became of an order, and whether that is trouble; called in any thread.
+            tell: called with the result of an order, and whether it failed; in any thread.
         """
         self._screen = screen
         self._folder = folder
