@@ -143,7 +143,9 @@ def test_a_game_without_a_solver_names_the_way_out(tmp_path: Path, told: list[st
     async def act(pilot: Pilot[None]) -> None:
         await pilot.press("g")
         # A screen is on top before it has been painted.
-        await until(pilot, app, lambda: "There is no exact solver for gomoku. Who judges cup/1?" in shown(app))
+        await until(
+            pilot, app, lambda: "There is no exact solver for gomoku. Who judges cup/1?" in shown(app)
+        )
         assert isinstance(app.screen, PromptScreen)
         assert "solver  " not in shown(app)
         # Asked for all the same, the command says so.
