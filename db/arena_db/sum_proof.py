@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 # A Mersenne prime above all 64-bit numbers of the store, so that different ones stay different in the field.
 # Matches and clusters are compared as products of random linear forms over this field (R. J. Lipton,
-# Fingerprinting Sets, 1989). Products over n matches that differ come out equal with a probability of at most
-# 8 n / 2^89 (Schwartz-Zippel lemma; a match adds at most 8 to the degree): 1e-20 for a million matches.
+# Fingerprinting Sets, 1989). Products that differ come out equal with a probability of at most their degree
+# in the drawn numbers over 2^89 (Schwartz-Zippel lemma), and each match adds a small constant to the degree.
 _PRIME: Final = (1 << 89) - 1
 _MOST_PENDING: Final = 100_000
 """Number of matches that may wait for the other one of their pair; beyond it the proof is abandoned, to bound
