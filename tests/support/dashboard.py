@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.cells import cell_len
 from textual.containers import Horizontal, Vertical
+from textual.worker import WorkerCancelled
 from typing_extensions import override
 
 from arena.live.events import RunState, make_event
@@ -80,8 +81,21 @@ def piloted(
 
 async def settle(pilot: Pilot[None]) -> None:
     """Wait until threads have delivered their results, and all of them are shown."""
-    await pilot.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
+    while await _was_replaced(pilot.app):
+        pass
     await pilot.pause()
+
+
+async def _was_replaced(app: App[Any]) -> bool:
+    """Wait for all workers; return whether one was cancelled for another, which may still be at work.
+
+    A feed that gives way to another one has usually ended by then, but not where its thread is slow.
+    """
+    ends = await asyncio.gather(*(worker.wait() for worker in app.workers), return_exceptions=True)
+    for end in ends:
+        if isinstance(end, BaseException) and not isinstance(end, WorkerCancelled):
+            raise end
+    return any(isinstance(end, WorkerCancelled) for end in ends)
 
 
 class Host(LookApp):
