@@ -32,8 +32,10 @@ _QUIT_S = 1.0
 """Seconds from `quit` until the process is killed: time to write its files, short enough between two
 matches."""
 _DEATH_S = 2.0
-"""Seconds that a bot has to exit after closing its pipes, so that its exit code or signal becomes known. A busy
-machine may take that long to report a death; only a bot that closes its output and lives on has to be waited for.
+"""Seconds that a bot has to exit after closing its pipes, so that its exit code or signal becomes known.
+
+A busy machine may take that long to report a death. Only a bot that closes its output and lives on makes the
+referee wait for all of it.
 """
 _NEARLY_ALL = 0.9
 """A bot that dies while using at least this share of a polled memory limit is taken to have died of it."""

@@ -189,7 +189,7 @@ def make_bot(game, seed, options):
 def slow_bot(folder: Path) -> str:
     """Return a bot with one slow move, in its first match: a signal comes before that match is over.
 
-    A sandboxed bot sees no gate. A second was not enough on a machine that let this process wait.
+    A sandboxed bot sees no gate, and quick matches may be over before a busy machine sends the signal.
     """
     (folder / "slow.py").write_text(SLOW)
     return f"python:file={folder / 'slow.py'}"
