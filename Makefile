@@ -21,11 +21,11 @@ demo: $(VENV)/.installed-plain
 		--game connect-four --rounds 4 --rating-interval 40 --srand 1 --name demo
 	@echo "The matches are in $(DEMO)/arena.db: arena leaderboard --db $(DEMO)/arena.db. README.md describes how to enter your own bot."
 
-# Three processes on two cores, each with whole files, because tests wait a quarter of their time for bots and clocks.
+# Four processes on two cores, each with whole files, because tests wait a quarter of their time for bots and clocks.
 # One of them runs all of tests/house, which parses every source (tests/support/house_scheduling.py).
 # Files run in the order of the folders, not of their number of tests, which would start the longest files, of one test
 # each, last.
-TESTS_SIDE_BY_SIDE = -n 3 --dist loadfile --no-loadscope-reorder
+TESTS_SIDE_BY_SIDE = -n 4 --dist loadfile --no-loadscope-reorder
 # The checks run in parallel with the tests, which leave part of both cores idle; the tests' output waits in a pipe until
 # the checks have printed theirs. The tests' summary comes last, so a failed check does not hide it.
 # Pytest keeps the compiled tests even if the environment forbids bytecode; otherwise each of its processes would compile
