@@ -57,7 +57,7 @@ LIGHT: Final = ("--isolation", "none")
 QUICK: Final = ("mcts:playouts={}", "random")
 HOSTED: Final = ("mcts:playouts={}", "mcts:playouts={},c=1.1")
 WORKS: Final = {
-    "one_ms": Work(QUICK, ("--game", "tic-tac-toe", *LIGHT), (200, 800), 1.0, 40_000, 0.8),
+    "one_ms": Work(QUICK, ("--game", "tic-tac-toe", *LIGHT), (200, 3200), 1.0, 40_000, 0.8),
     "six_ms": Work(QUICK, ("--game", "connect-four", *LIGHT), (2000, 6000), 6.0, 20_000, 0.93),
     "hosted": Work(HOSTED, (), (10_000, 30_000), 300.0, 500, 0.93),
 }
