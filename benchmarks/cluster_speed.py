@@ -144,12 +144,13 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
             for number in range(repeats):
                 for name, where in (("local", ("--concurrency", "2")), ("cluster", ("--cluster", "local:2"))):
                     rates[name].append(rate_of(play(own, f"{kind}-{name}-{number}", words, num, where)))
-            local, remote = (statistics.median(rates[name]) for name in ("local", "cluster"))
+            # Turn by turn: the computer may become a quarter slower or faster while this runs.
+            shares = [remote / local for local, remote in zip(rates["local"], rates["cluster"], strict=True)]
             figures[kind] = {
                 "matches": num,
                 "playouts": playouts,
-                "ms": round(2000 / local, 2),
-                "share": round(remote / local, 3),
+                "ms": round(2000 / statistics.median(rates["local"]), 2),
+                "share": round(statistics.median(shares), 3),
                 "least": work.least,
             }
             print(json.dumps({kind: figures[kind]}), file=sys.stderr, flush=True)

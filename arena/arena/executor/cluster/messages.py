@@ -6,6 +6,8 @@ wraps a message from a coordinator to a slot, `FromSlot` one from a slot to a co
 
 from __future__ import annotations
 
+import dataclasses
+
 import msgspec
 
 from arena.executor.cluster.facts import WorkerFacts
@@ -18,7 +20,7 @@ OP = "arena"
 """Name of our messages among those of Dask, in all four directions."""
 MAX_MESSAGE = 64 << 20
 """Maximum bytes of a message, above that of a shard; a longer one is not ours and closes its connection."""
-CLOCK_S = 0.05
+_CLOCK_S = 0.05
 """Seconds; smaller differences between clocks are not corrected, since a message may take as long."""
 PIECE = 4 << 20
 """Bytes of a piece of a content."""
@@ -348,6 +350,18 @@ def decode_records(data: bytes) -> list[MatchRecord]:
 def encode_records(records: list[MatchRecord]) -> bytes:
     """Encode the results of a part."""
     return _encoder.encode(records)
+
+
+def shifted(records: list[MatchRecord], ahead: float) -> list[MatchRecord]:
+    """Return results with times by another clock.
+
+    Args:
+        records: results with times by one clock.
+        ahead: seconds by which the other clock is ahead of it.
+    """
+    if abs(ahead) <= _CLOCK_S:
+        return records
+    return [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records]
 
 
 def encode(message: ClusterMessage) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +12,6 @@ from arena.errors import ArenaError
 from arena.executor.channel import drain
 from arena.executor.cluster.contents import read_piece
 from arena.executor.cluster.messages import (
-    CLOCK_S,
     Begun,
     ContentPiece,
     JobRow,
@@ -26,6 +24,7 @@ from arena.executor.cluster.messages import (
     Withdraw,
     decode_records,
     encode,
+    shifted,
 )
 from arena.executor.cluster.run_link import ClusterRun, SentWork
 from arena.executor.job import cached_game
@@ -262,13 +261,8 @@ class ClusterPool(ClusterRun):
             batch.set_exception(WrongResultError(batch.slot, wrong))
             return
         batch.num_played += len(records)
-        if self._suspects:
-            self._suspects -= {record.number for record in records}
-        if abs(self._ahead) > CLOCK_S:
-            # From the clock of the hub, which all slots use, to that of this machine.
-            records = [
-                dataclasses.replace(record, started_at=record.started_at - self._ahead) for record in records
-            ]
+        # From the clock of the hub, which all slots use, to that of this machine.
+        records = shifted(records, -self._ahead)
         # The logs are written with the results, in the thread of the run: a slow disk must not delay
         # messages.
         self._parts.put(_AcceptedPart(records, logs_of(part.logs, batch.jobs), size))

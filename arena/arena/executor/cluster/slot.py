@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import logging
@@ -22,7 +21,7 @@ from arena.errors import ArenaError, PluginError
 from arena.executor.cluster.contents import SpoiltError, fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
-from arena.executor.cluster.messages import CLOCK_S, PIECE, PlayBatch, Spoilt
+from arena.executor.cluster.messages import PIECE, PlayBatch, Spoilt, shifted
 from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED, SlotSetup
 from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
@@ -226,13 +225,8 @@ class SlotPlayer:
 
     def _deliver(self, records: list[MatchRecord]) -> None:
         """Send results, with times converted to the clock of the hub."""
-        ahead = self.link.clock_offset
         logs, self._logs = self._logs, []
-        if abs(ahead) > CLOCK_S:
-            records = [
-                dataclasses.replace(record, started_at=record.started_at + ahead) for record in records
-            ]
-        self.link.deliver(records, logs)
+        self.link.deliver(shifted(records, self.link.clock_offset), logs)
 
 
 def tell(word: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from arena.executor.cluster.messages import shifted
 from arena.executor.cluster.pool import find_wrong, logs_of
 from arena.executor.logs import LogPart
 from arena.executor.pools import InlinePool
@@ -101,3 +102,13 @@ def test_times_are_those_of_the_actions(played: list[tuple[Job, MatchRecord]]) -
 def test_a_match_of_a_test_is_not_rated(played: list[tuple[Job, MatchRecord]]) -> None:
     job, record = played[0]
     assert "is rated" in find_wrong(msgspec.structs.replace(job, rated=False), record)
+
+
+@pytest.mark.parametrize(("ahead", "shift"), [(0.049, 0.0), (-0.049, 0.0), (0.06, 0.06), (-3600.0, -3600.0)])
+def test_times_are_converted_between_clocks_that_differ(
+    played: list[tuple[Job, MatchRecord]], ahead: float, shift: float
+) -> None:
+    records = [record for _, record in played]
+    found = shifted(records, ahead)
+    assert [record.started_at for record in found] == [record.started_at + shift for record in records]
+    assert [record.number for record in found] == [record.number for record in records]

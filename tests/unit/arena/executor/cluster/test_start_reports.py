@@ -90,6 +90,22 @@ def test_no_start_is_forgotten_however_the_threads_meet(connection: Connection) 
     assert connection.numbers == list(range(3001))
 
 
+def test_a_start_that_was_taken_while_it_was_noted_keeps_no_later_one_back() -> None:
+    sent: list[int] = []
+    loop = asyncio.new_event_loop()
+    reports = StartReports(lambda begun: sent.extend(begun.numbers), lambda: True)
+    reports.start(loop)
+    reports.note(BATCH, 1, is_suspect=False)
+    # What `report` does if the start is noted after its first steps: it takes the start, and has been asked
+    # for another report already.
+    reports._starts.clear()  # noqa: SLF001 # two threads meet so once in a million starts
+    loop.run_until_complete(asyncio.sleep(0.1))
+    reports.note(BATCH, 2, is_suspect=False)
+    loop.run_until_complete(asyncio.sleep(0.1))
+    loop.close()
+    assert sent == [2]
+
+
 def test_a_suspect_is_reported_and_written_before_it_is_played(connection: Connection) -> None:
     for number in range(20):
         connection.reports.note(BATCH, number, is_suspect=True)
