@@ -97,8 +97,8 @@ def test_a_start_that_was_taken_while_it_was_noted_keeps_no_later_one_back() -> 
     reports.start(loop)
     reports.note(BATCH, 1, is_suspect=False)
     # What `report` does if the start is noted after its first steps: it takes the start, and has been asked
-    # for another report already.
-    reports._starts.clear()  # noqa: SLF001 # two threads meet so once in a million starts
+    # for another report already. Two threads meet so once in a million starts.
+    reports._starts.clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     loop.run_until_complete(asyncio.sleep(0.1))
     reports.note(BATCH, 2, is_suspect=False)
     loop.run_until_complete(asyncio.sleep(0.1))
