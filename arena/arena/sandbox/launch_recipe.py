@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import secrets
 import stat
 import sys
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -222,8 +224,12 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 
 _RANGES = (range(0x70000000, 0x7FFFFFFF), range(60706, 61184))
 """User ids of no account, per https://systemd.io/UIDS-GIDS; a container may map only the second range."""
-# From the process id on, so that arenas that run at the same time begin with different users.
-_next = itertools.count(os.getpid())
+_SMALL_RANGE = 1 << 16
+"""In a range with fewer ids than this, two arenas may well choose the same one by chance: while 16 bots run, one start in
+30 would choose an id that is in use, if there are 478."""
+# From a random number on: arenas that run at the same time, and the worker processes of one arena, know nothing of each
+# other. In the first range, their users then differ.
+_next = itertools.count(secrets.randbelow(len(_RANGES[0])))
 
 
 def unused_user(needed: Iterable[str], below: str) -> int | None:
@@ -245,8 +251,24 @@ def _draw_user() -> int | None:
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     numbers = next((numbers for numbers in _RANGES if _is_mapped(numbers)), None)
+    if numbers is None:
+        return None
     # A new one each time: bots of one user could signal each other and would share one limit of processes.
-    return None if numbers is None else numbers[next(_next) % len(numbers)]
+    drawn = (numbers[next(_next) % len(numbers)] for _ in numbers)
+    user = next(drawn)
+    busy = _users_with_processes() if len(numbers) < _SMALL_RANGE else frozenset()
+    return next((another for another in itertools.chain([user], drawn) if another not in busy), user)
+
+
+def _users_with_processes() -> set[int]:
+    """Return the ids of all users that run a process, as far as this process can see."""
+    users = set()
+    with os.scandir("/proc") as entries:
+        for entry in entries:
+            # A process may end meanwhile.
+            with suppress(OSError):
+                users.add(entry.stat().st_uid)
+    return users
 
 
 def is_open_to_all(path: str) -> bool:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,41 @@ def test_root_gives_each_bot_a_user_of_its_own(open_folder: Path) -> None:
     assert second is not None
     assert first != second
     assert min(first, second) > 60_000
+
+
+DRAWS = """
+import os, sys
+from arena.sandbox import launch_recipe
+os.geteuid = lambda: 0
+print(*(launch_recipe.unused_user([], "/") for _ in range(50)))
+"""
+
+
+def test_arenas_that_run_at_the_same_time_have_different_users() -> None:
+    """Their process ids follow each other, and each starts many bots."""
+    arenas = [
+        subprocess.Popen([sys.executable, "-c", DRAWS], stdout=subprocess.PIPE, text=True)  # noqa: S603 - our script
+        for _ in range(3)
+    ]
+    users = [user for arena in arenas for user in arena.communicate()[0].split()]
+    assert len(users) == 150
+    # Or none may be chosen here.
+    assert len(set(users)) == 150 or set(users) == {"None"}
+
+
+def test_of_few_ids_those_in_use_are_not_chosen(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = range(os.getuid(), 9_000_000, 3_000_001)
+    monkeypatch.setattr(launch_recipe, "_is_mapped", lambda _: True)
+    monkeypatch.setattr(launch_recipe, "_RANGES", (ids,))
+    drawn = [launch_recipe.unused_user([], str(open_folder)) for _ in range(6)]
+    assert set(drawn) == set(ids[1:])
+
+
+def test_if_all_ids_are_in_use_bots_share_one(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = os.getuid()
+    monkeypatch.setattr(launch_recipe, "_is_mapped", lambda _: True)
+    monkeypatch.setattr(launch_recipe, "_RANGES", (range(own, own + 1),))
+    assert launch_recipe.unused_user([], str(open_folder)) == own
 
 
 def test_root_stays_where_others_cannot_go(open_folder: Path) -> None:
