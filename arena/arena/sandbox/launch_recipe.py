@@ -256,13 +256,13 @@ def _draw_user() -> int | None:
     # A new one each time: bots of one user could signal each other and would share one limit of processes.
     drawn = (numbers[next(_next) % len(numbers)] for _ in numbers)
     user = next(drawn)
-    busy = _users_with_processes() if len(numbers) < _SMALL_RANGE else frozenset()
+    busy = _users_with_processes() if len(numbers) < _SMALL_RANGE else set[int]()
     return next((another for another in itertools.chain([user], drawn) if another not in busy), user)
 
 
 def _users_with_processes() -> set[int]:
     """Return the ids of all users that run a process, as far as this process can see."""
-    users = set()
+    users: set[int] = set()
     with os.scandir("/proc") as entries:
         for entry in entries:
             # A process may end meanwhile.

@@ -51,7 +51,7 @@ def test_arenas_that_run_at_the_same_time_have_different_users() -> None:
 
 def test_of_few_ids_those_in_use_are_not_chosen(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = range(os.getuid(), 9_000_000, 3_000_001)
-    monkeypatch.setattr(launch_recipe, "_is_mapped", lambda _: True)
+    monkeypatch.setattr(launch_recipe, "_is_mapped", bool)
     monkeypatch.setattr(launch_recipe, "_RANGES", (ids,))
     drawn = [launch_recipe.unused_user([], str(open_folder)) for _ in range(6)]
     assert set(drawn) == set(ids[1:])
@@ -59,7 +59,7 @@ def test_of_few_ids_those_in_use_are_not_chosen(open_folder: Path, monkeypatch: 
 
 def test_if_all_ids_are_in_use_bots_share_one(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = os.getuid()
-    monkeypatch.setattr(launch_recipe, "_is_mapped", lambda _: True)
+    monkeypatch.setattr(launch_recipe, "_is_mapped", bool)
     monkeypatch.setattr(launch_recipe, "_RANGES", (range(own, own + 1),))
     assert launch_recipe.unused_user([], str(open_folder)) == own
 
