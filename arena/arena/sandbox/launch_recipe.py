@@ -225,10 +225,10 @@ def _is_below(path: str, folders: Iterable[str]) -> bool:
 _RANGES = (range(0x70000000, 0x7FFFFFFF), range(60706, 61184))
 """User ids of no account, per https://systemd.io/UIDS-GIDS; a container may map only the second range."""
 _SMALL_RANGE = 1 << 16
-"""In a range with fewer ids than this, two arenas may well choose the same one by chance: while 16 bots run, one
-start in 30 would choose an id that is in use, if there are 478."""
-# From a random number on: arenas that run at the same time, and the worker processes of one arena, know nothing of
-# each other. In the first range, their users then differ.
+"""In a range with fewer ids than this, two arenas may well choose the same one by chance: while 16 bots run,
+one start in 30 would choose an id that is in use, if there are 478."""
+# From a random number on: arenas that run at the same time, and the worker processes of one arena, know
+# nothing of each other. In the first range, their users then differ.
 _next = itertools.count(secrets.randbelow(len(_RANGES[0])))
 
 
