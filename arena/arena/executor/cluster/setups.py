@@ -16,6 +16,8 @@ BUSY = "busy"
 """Printed by a slot when it begins a batch or shard."""
 FREE = "free"
 """Printed by a slot when it has ended a batch or shard."""
+END = "end"
+"""Written to a slot by its supervisor: finish what runs, begin nothing else, then end."""
 LOST = 75
 """Exit status of a slot that lost its scheduler or aborted a match; 75 is EX_TEMPFAIL of sysexits.h."""
 

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import traceback
 from collections import OrderedDict
 from pathlib import Path
@@ -22,7 +23,7 @@ from arena.executor.cluster.contents import SpoiltError, fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.messages import PIECE, PlayBatch, Spoilt, shifted
-from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED, SlotSetup
+from arena.executor.cluster.setups import BUSY, CONNECTED, END, FREE, PLAYED, SlotSetup
 from arena.executor.cluster.slot_link import SlotLink
 from arena.executor.cores import Core
 from arena.executor.job import Job
@@ -33,6 +34,9 @@ from arena.executor.worker import SlotCallbacks, make_control, play_batch
 from arena_plugins.program import is_file
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
     from arena.content.store import Content
     from arena.entrants import Competitor
     from arena.executor.cluster.messages import RunShard
@@ -234,9 +238,24 @@ def tell(word: str) -> None:
     print(word, flush=True)  # noqa: T201 - read by the supervisor
 
 
+def _own_input() -> TextIO:
+    """Return standard input, of which programs that this process starts can then read nothing."""
+    own = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8")
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
+    return own
+
+
+def _read_orders(orders: TextIO, end_soon: Callable[[], None]) -> None:
+    for line in orders:
+        if line.strip() == END:
+            end_soon()
+
+
 def main() -> None:
-    """Run the slot described by the first line of standard input."""
-    setup = msgspec.json.decode(sys.stdin.readline(), type=SlotSetup)
+    """Run the slot described by the first line of standard input; the next line ends it."""
+    orders = _own_input()
+    setup = msgspec.json.decode(orders.readline(), type=SlotSetup)
     # First of all: a supervisor that is killed from here on takes this process along.
     end_with_parent(setup.parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -260,8 +279,10 @@ def main() -> None:
     def end_soon(*_: object) -> None:
         player.link.end_soon()
 
-    # Before the link starts: a slot that waits for its scheduler must be able to end, too.
+    # Before the link starts: a slot that waits for its scheduler must be able to end, too. A service manager
+    # may send the signal to all processes of a worker; the supervisor writes a line.
     signal.signal(signal.SIGTERM, end_soon)
+    threading.Thread(target=_read_orders, args=(orders, player.link.end_soon), daemon=True).start()
     player.link.start()
     tell(CONNECTED)
     player.run()

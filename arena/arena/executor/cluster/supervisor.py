@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from arena.errors import ArenaError
 from arena.executor.cluster.facts import machine_id
 from arena.executor.cluster.hardware import describe_gpus
-from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, LOST, PLAYED, SlotSetup, SupervisorSetup
+from arena.executor.cluster.setups import BUSY, CONNECTED, END, FREE, LOST, PLAYED, SlotSetup, SupervisorSetup
 from arena.executor.cluster.speed import SpeedWatch
 from arena.executor.cores import num_workers
 from arena.executor.parent import end_with_parent
@@ -91,10 +92,24 @@ class SlotProcess:
                 # Ctrl-C is handled by the supervisor.
                 start_new_session=True,
             )
-        assert self.process.stdin is not None  # noqa: S101 - for the type checker
-        self.process.stdin.write(msgspec.json.encode(told).decode() + "\n")
-        self.process.stdin.close()
+        self._write(msgspec.json.encode(told).decode())
         threading.Thread(target=self.read, args=(self.process,), daemon=True).start()
+
+    def end_soon(self) -> None:
+        """Have the process end once what it computes is done.
+
+        By a line, not by a signal: libraries that compute shards may block signals or replace handlers. A
+        slot that had computed on a GPU never noticed SIGTERM.
+        """
+        self._write(END)
+
+    def _write(self, line: str) -> None:
+        assert self.process is not None  # noqa: S101 - for the type checker
+        assert self.process.stdin is not None  # noqa: S101 - the same
+        # A process that just ended needs no order.
+        with suppress(OSError):
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
 
     def read(self, process: subprocess.Popen[str]) -> None:
         """Read what the process prints, so that it never blocks on a full pipe."""
@@ -116,6 +131,8 @@ class SlotProcess:
             return False
         # A slot that lost its scheduler, or aborted a match, is not at fault and starts again at once.
         is_death = self.process.returncode not in (0, LOST)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         self.process = None
         remove(self.folder / f"{self.number}-{self._num_starts}")
         lasted = time.monotonic() - self.began >= _LASTED_S
@@ -201,7 +218,7 @@ class Supervisor:
         for slot in slots:
             if slot.process is not None:
                 # It finishes what has arrived meanwhile.
-                slot.process.terminate()
+                slot.end_soon()
 
     def _note_end(self, slot: SlotProcess) -> None:
         if not slot.num_deaths or self._num_signals:
@@ -220,7 +237,7 @@ class Supervisor:
             self._tell("stopping: running matches end; Ctrl-C again ends them now")
         for slot in slots:
             if slot.process is not None:
-                slot.process.send_signal(signal.SIGTERM if is_first else signal.SIGKILL)
+                slot.end_soon() if is_first else slot.process.kill()
 
     def _count_signal(self, *_: object) -> None:
         self._num_signals += 1

@@ -188,6 +188,18 @@ def test_a_slot_tells_its_supervisor_when_it_works(
     assert said == [CONNECTED, BUSY, PLAYED, FREE, BUSY, FREE]
 
 
+@pytest.mark.usefixtures("cluster")  # which knows the trainer
+def test_a_slot_that_hears_no_signal_ends_with_its_supervisor(tmp_path: Path) -> None:
+    with closing(PrivateCluster(1, tmp_path)) as own:
+        wanted = wanted_of_shards("held", "tic-tac-toe", "cpu")
+        with closing(ClusterShards(own.place, wanted, resume_command="")) as pool:
+            await_true(pool.slots, "the slot does not join")
+            deaf = call(b"a")._replace(task=ShardTask("held", "held_play:deafen", b"a", (), "cpu", "a shard"))
+            assert pool.submit(deaf, pool.slots()[0]).result(DEADLINE_S) == b"a|cpu"
+            os.kill(own.pids[1], signal.SIGTERM)
+            await_true(lambda: "ended with 0" in own.find_death(), "the supervisor waits for its slot")
+
+
 class BrokenOffError(BaseException):
     """The trainer ends here, without a chance to save anything."""
 
