@@ -106,6 +106,10 @@ class Recovery:
         """Exclude a machine that sent results which cannot belong to its batch."""
         self._wrong[machine] = self._clock() + ASIDE_S
 
+    def was_lost(self, number: int) -> bool:
+        """Return whether a slot died while it played this match."""
+        return number in self._losses
+
     def avoids(self, number: int, machine: str) -> bool:
         """Return whether a match should be tried on another machine next, to find out which is to blame."""
         losses = self._losses.get(number)

@@ -21,10 +21,11 @@ from arena.executor.slots import (
 )
 from arena.executor.worker import Began
 from arena.executor.workspace import workspace
+from arena.training.paces import Paces
 from arena.training.stopping import Stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from arena.executor.shard_pools import ShardPool
@@ -167,6 +168,7 @@ class _Work:
         self.waiting: deque[_Shard] = deque()
         self._flying: dict[Future[bytes], _Flight] = {}
         self._recovery = Recovery(what="shard")
+        self._paces = Paces()
         self._say = say
         self._had_slots_at = time.monotonic()
 
@@ -191,18 +193,22 @@ class _Work:
             self._had_slots_at = time.monotonic()
         busy = {flight.slot for flight in self._flying.values()}
         for slot in slots:
-            shard = None if slot in busy else self._next(slot)
+            shard = None if slot in busy else self._next(slot, slots)
             if shard is not None:
                 self._recovery.began(Began(slot, shard.number))
+                self._paces.began(slot)
                 future = pool.submit(shard.call, slot)
                 self._flying[future] = _Flight(shard, slot)
                 future.add_done_callback(wake)
 
-    def _next(self, slot: Slot) -> _Shard | None:
-        """Return the next shard for a slot: the first one that should not be tried elsewhere."""
+    def _next(self, slot: Slot, slots: Sequence[Slot]) -> _Shard | None:
+        """Return the first shard that a slot of `slots` should compute; None if it should wait."""
+        leaves = bool(self.waiting) and self._paces.leaves(slot, slots, len(self.waiting))
         for shard in list(self.waiting):
             if shard.future.cancelled():
                 self.waiting.remove(shard)
+            elif leaves and not self._recovery.was_lost(shard.number):
+                continue
             # Its last try is elsewhere if it failed only here, which tells shard and machine apart.
             elif not self._recovery.avoids(shard.number, slot.machine):
                 self.waiting.remove(shard)
@@ -222,6 +228,7 @@ class _Work:
         """Handle the end of a shard; without a right result, queue it again or give it up."""
         error = future.exception()
         wrong = shard.check(future.result()) if error is None else ""
+        self._paces.ended(slot, is_done=error is None and not wrong)
         if error is None and not wrong:
             with suppress(InvalidStateError):
                 shard.future.set_result(future.result())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import closing
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +22,7 @@ from arena.executor.slots import (
 )
 from arena.training import dispatch
 from arena.training.dispatch import Dispatcher
+from arena.training.paces import Paces
 from arena.training.stopping import Stopped
 
 if TYPE_CHECKING:
@@ -262,3 +263,30 @@ def test_a_pool_that_cannot_go_on_ends_the_training() -> None:
         for _ in range(2):
             with pytest.raises(ArenaError, match="does not start"):
                 dispatcher.submit(ShardCall(task, ()), lambda _: "").result(DEADLINE_S)
+
+
+def test_a_slow_slot_leaves_the_last_shard_unless_it_was_lost(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(dispatch, "Paces", lambda: Paces(lambda: now))
+    for _ in range(2):
+        futures = [stage.ask(name) for name in (b"a", b"b")]
+        by_slot = {sent.slot: sent.future for sent in (stage.pool.next(), stage.pool.next())}
+        now += 1
+        by_slot[PC1].set_result(b"done")
+        wait(futures, DEADLINE_S, FIRST_COMPLETED)
+        now += 9
+        by_slot[PC2].set_result(b"done")
+        wait(futures, DEADLINE_S)
+    first, second = stage.ask(b"c"), stage.ask(b"d")
+    sent = stage.pool.next()
+    assert sent.slot == PC1
+    sent.future.set_exception(WorkerLostError(PC1))
+    # The lost one may be computed by both.
+    later = [stage.pool.next(), stage.pool.next()]
+    assert {each.data for each in later} == {b"c", b"d"}
+    assert {each.slot: each.data for each in later}[PC2] == sent.data
+    for each in later:
+        each.future.set_result(b"done")
+    assert [first.result(DEADLINE_S), second.result(DEADLINE_S)] == [b"done", b"done"]
