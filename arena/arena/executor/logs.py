@@ -99,7 +99,7 @@ def match_file(number: int, attempt: int) -> str:
 
 
 def match_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> list[LogPart]:
-    """Return the log of a match if it is due, else nothing.
+    """Return the log of a match if it is to be written, else an empty list.
 
     Bots in the arena's own process exchange no messages, so there is nothing to log for them.
     """

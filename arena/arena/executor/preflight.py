@@ -40,10 +40,10 @@ _LATE = {
     Termination.TIME_MOVE: "--st or --tc",
     Termination.TIME_GAME: "--st or --tc",
 }
-"""Ways in which a bot can be late, and the option that allows it more time."""
+"""Terminations of a bot that was late, with the option that allows more time."""
 _PATIENCE_S = 120.0
-"""Seconds for a start and for an answer while a bot may be compiling, which it does once: the code is
-kept."""
+"""Seconds for a start and for an answer while a bot may be compiling; it compiles only once, since the code
+is kept."""
 _COMPUTED = 0.1
 """Minimum share of its time that a late bot must have computed to count as compiling; below it, the bot only
 waited."""
@@ -166,7 +166,7 @@ def try_patiently(
 
 
 def _has_computed(fault: Forfeit) -> bool:
-    """Return whether a late bot computed; assumed in this process, where CPU time is unknown."""
+    """Return whether a late bot computed; True for a bot in this process, whose CPU time is unknown."""
     used = fault.detail.get("cpu_ms")
     return used is None or float(str(used)) >= _COMPUTED * float(str(fault.detail["elapsed_ms"]))
 

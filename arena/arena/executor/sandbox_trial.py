@@ -62,7 +62,7 @@ def run_kit(
         bot: spec of the bot.
         game: spec of the game.
         seconds: thinking time for one answer.
-        on_failure: called with the bot's stderr of a step that failed, not cleaned.
+        on_failure: called with the bot's stderr if a step failed; it may contain control characters.
 
     Raises:
         PluginError: there is no such bot, or one of its files cannot be read.

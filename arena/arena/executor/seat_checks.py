@@ -70,7 +70,7 @@ class SeatedBot:
         """Return the program's answer.
 
         Raises:
-            BotError: it gave no answer that a match would accept.
+            BotError: its answer is missing or would not be accepted in a match.
         """
         seconds = None if limit.seconds is None else max(limit.seconds, _LEAST_S)
         control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_KIT_MARGIN_MS)
@@ -162,7 +162,7 @@ _MARGIN_MS = 10_000
 """Milliseconds after which a late answer counts as a hang: these checks do not judge how well a bot keeps its
 time."""
 _POLL_S = 0.001
-"""Seconds between two looks whether a killed process was noticed."""
+"""Seconds between two checks whether the arena has noticed that a process was killed."""
 _NODES = 100
 _SEED = 1
 _MAX_DETAIL = 300

@@ -54,7 +54,7 @@ class _OpenFolders:
             tempfile.tempdir = str(folder)
 
     def discard(self, folder: Path, lock: int | None) -> list[tuple[Path, int | None]]:
-        """Return to the newest folder that is still in use; return those to be removed, with their locks."""
+        """Switch back to the newest folder in use; return the folders to be removed, with their locks."""
         with self._lock:
             # By value: another thread may have added a folder since, so this one need not be the last.
             self._folders.remove(folder)

@@ -104,7 +104,7 @@ def _made_authority(now: dt.datetime) -> bytes:
     )
     certificate = (
         _builder(name, name, key, now, now + _AUTHORITY_VALID)
-        # Length 0: it signs keys of machines, never a further authority.
+        # Path length 0: this authority may sign keys of machines, but no further authority.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())

@@ -55,7 +55,7 @@ class _SentShard(SentWork):
         if self.size > MAX_RESULT:
             return f"a result of more than {MAX_RESULT >> 20} MiB"
         self.parts.append(part.data)
-        # Hashed as it arrives, so that nothing is left to do when the hash of the slot comes last.
+        # Hashed on arrival, so that the result need not be read again when the slot's hash arrives.
         self.digest.update(part.data)
         return ""
 
@@ -92,7 +92,7 @@ class ClusterShards(ClusterRun):
             self._num_sent += 1
             shard = _SentShard(self._num_sent, slot, hashes)
             if slot not in self._roster:
-                # It left before it could get the shard, so the shard is not to blame.
+                # The slot left before it could get the shard, so the shard is not to blame.
                 shard.give_back()
                 return shard
             self._work[shard.number] = shard
@@ -146,7 +146,7 @@ class ClusterShards(ClusterRun):
             wrong = shard.take(message)
             if not wrong:
                 return
-        # `submit` looks through the shards at work in the thread of the run.
+        # `submit` iterates over this dictionary in the thread of the run.
         with self._lock:
             del self._work[shard.number]
         if not wrong and isinstance(message, ShardOver):
