@@ -67,7 +67,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     """
     config.check()
     config = _with_opponent(config)
-    # It may come from a stored tournament, which had its own refused bots.
+    # The configuration may come from a stored tournament, which had its own refused bots.
     config = msgspec.structs.replace(config, refused=(), looks=1)
     if config.srand is None:
         # 63 bits, because the integers of a store are signed and have 64.
@@ -78,7 +78,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
     config = _without(config, competitors, left_out)
-    # Only for its errors, before anything is stored; `store_plan` calls it for the values.
+    # Called only for its errors, before anything is stored; `store_plan` calls it for the values.
     _anchors(config, competitors)
     source = schedule_of(config, game, len(competitors), NEWEST_PLAN)
     tier = choose_tier(config.isolation, config.require_tier, competitors)
@@ -253,7 +253,7 @@ def rating_pool(plan: Plan) -> PoolRecord:
 
 
 def new_tournament(plan: Plan) -> NewTournament:
-    """Return the row of a plan without any entrants."""
+    """Return the row of a plan's tournament, without entrants."""
     refused = tuple(
         Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
     )
@@ -274,10 +274,10 @@ def new_tournament(plan: Plan) -> NewTournament:
 def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = None) -> TournamentRecord:
     """Store a tournament with the first batch of its plan in one transaction.
 
-    From then on the store holds the truth about it. The schedule plans further batches when they are needed.
+    From then on the stored plan is authoritative. The schedule plans further batches when they are needed.
 
     Args:
-        store: the store for it.
+        store: receives the tournament.
         plan: the tournament.
         reserved: its row, if that is stored already; then `store` holds its lease.
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from arena.executor.worker import Began
 
 MAX_LOSSES = 3
-"""Number of losses: a match that was running when so many slots died is not tried again; a machine that loses
-so many slots by different matches is excluded."""
+"""Limit of losses: a match during which this number of slots died is not tried again, and a machine that
+loses this number of slots by different matches is excluded."""
 ASIDE_S = 600.0
-"""Seconds for which losses of a machine are counted, and for which it is excluded: it may have been
+"""Seconds for which losses of a machine are counted, and for which it is excluded: later it may have been
 repaired."""
 
 

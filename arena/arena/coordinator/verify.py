@@ -44,7 +44,7 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     again, deterministic = _play_again(store, match)
     end = max(len(match.actions), len(again.actions))
     if match.termination != Termination.RULES:
-        # It was cut short by something that need not happen again.
+        # The match was cut short by an event that need not happen again.
         end = min(end, len(match.actions))
     for ply in range(match.num_opening, end):
         if match.actions[ply : ply + 1] != again.actions[ply : ply + 1]:
