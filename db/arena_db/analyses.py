@@ -194,14 +194,14 @@ def _ply(row: list[Any] | None) -> JudgedPly:
 
 
 def _number(given: object) -> float | None:
-    # Almost all are floats, and pages about bots read 100,000 of them.
+    # Floats first, because almost all values are floats, and pages about bots read 100,000 of them.
     if given is None or type(given) is float:
         return given
     return float(str(given))
 
 
 class StoredAnalyses:
-    """The analyses of matches: what judges say of them."""
+    """The analyses of matches by judges."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

@@ -160,8 +160,8 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
         numbers: number, attempt, num_opening, seed_first, seed_second, duration_ms, length of `same` in
             bytes.
         started_at: in UTC seconds.
-        reason: how it ended.
-        fault: the evidence.
+        reason: how the match ended, as text.
+        fault: the evidence of a fault, as JSON; empty without one.
         blobs: actions, times, claims, match hash.
         setting: result of `setting_part`.
 

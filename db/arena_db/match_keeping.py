@@ -63,6 +63,8 @@ class StoredMatches:
         # Until they are stored: a run whose store was moved away writes these records to a rescue file.
         self._access.unsaved, spool = records, self._access.spool
         try:
+            # If results wait already, the store is probably still locked: try only briefly, so that play goes
+            # on.
             is_waiting = spool is not None and bool(spool.waiting())
             settings = self._access.in_a_hurry() if is_waiting else self._access.settings
             num = self._save_now(records, settings)

@@ -293,8 +293,8 @@ class StoredPlans:
     ) -> list[PairedResult]:
         """Return the final matches with ids above `after` and up to `last` as schedules read them, by id.
 
-        A stored match never changes, so a reader needs each id only once. With `limit`, only the first so
-        many are returned.
+        A stored match never changes, so a reader needs each id only once. With `limit`, at most that many are
+        returned.
         """
         with self._access.read_of(tournament) as connection:
             return plan_rows.list_results(connection, tournament, (after, last), limit)

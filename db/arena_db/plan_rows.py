@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
 """Points of the bot that moved first, by outcome; a void match has none."""
 _TEST_KEY: Final = "sprt = "
-"""A configuration with a line that begins so defines a sequential test."""
+"""Start of the line by which a configuration defines a sequential test."""
 
 
 def list_planned(
@@ -312,8 +312,8 @@ def _insert_batch(
 ) -> None:
     """Insert a batch of these matches; `basis` is the highest known ids of matches and changes."""
     own = batches.c.tournament_id == tournament
-    # Nobody else can take this number: this transaction holds the lease of the tournament, or excludes all
-    # others.
+    # No other process can take this number: this transaction holds the lease of the tournament, or excludes
+    # all others.
     number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
     values = {
         "tournament_id": tournament,

@@ -142,7 +142,7 @@ class MatchRecord:
     number: int
     """Number of the planned match within the tournament."""
     attempt: int
-    """0, or how many void attempts were stored before this one."""
+    """Number of void attempts that were stored before this one."""
     first: str
     """Identity of the bot that moves first."""
     second: str

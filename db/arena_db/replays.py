@@ -90,7 +90,7 @@ def _told(connection: Connection, wrong: dict[int, str]) -> Iterator[str]:
 def remove_wrong(connection: Connection) -> list[str]:
     """Remove the replayed ratings that `find_faults` reports.
 
-    Return a sentence. They can be computed again.
+    Return a sentence with their number. They can be computed again.
     """
     wrong = _wrong(connection)
     for tournament in wrong:

@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def known(revision: str | None, place: object, restored: str) -> str:
-    """Return the revision that a store says it has.
+    """Return the revision recorded in a store, if this version knows it.
 
     Args:
-        revision: what it says; None if it says nothing.
+        revision: the recorded revision; None if there is none.
         place: of the store.
         restored: how its backup is restored, for the message.
 
     Raises:
-        DamagedError: it says nothing.
+        DamagedError: no revision is recorded.
         NewerError: a newer version made it.
     """
     if revision is None:
@@ -41,7 +41,7 @@ def older(place: object, before: str = "") -> OlderError:
 
     Args:
         place: of the store.
-        before: what the operator should do before.
+        before: text about what the operator should do before the upgrade; may be empty.
     """
     then = before and f", {before}"
     return OlderError(f"{place} was made by an older version; `arena db upgrade` brings it up to date{then}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_db.cold.parquet import Row
 
 TABLES: Final = (planned, matches, remarks, analyses)
-"""The tables whose rows a folder holds, ordered so that referred rows come first."""
+"""The tables whose rows are in a folder, ordered so that referenced rows come first."""
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "arena-cold/1"
 """Format of the manifest; the columns of the files are those of the revision that it names."""

@@ -29,8 +29,8 @@ SAFE_SQLITE: Final = (3, 51, 3)
 log could lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
 
 _DRIVERS: Final = ("pysqlite3.dbapi2", "sqlite3")
-"""Python's own comes last: the other one is newer where it is installed, and loading both takes a megabyte
-more."""
+"""In order of preference: pysqlite3 is newer where it is installed. The second is loaded only if the first is
+too old, since both take a megabyte more."""
 
 _CACHE_KIB: Final = 65_536
 """Page cache of a writing connection. With SQLite's default of 2 MiB the pages that 10,000 matches change are
@@ -48,7 +48,7 @@ _LOG_PAGES: Final = 4000
 writes to the file, because matches change the same pages again and again."""
 
 _SQLITE_LOG_PAGES: Final = 1000
-"""SQLite's default."""
+"""SQLite's default number of log pages after which a commit checkpoints."""
 
 _RETRY_S: Final = 0.01
 """Seconds between two attempts to enable write-ahead logging, while another process does it."""
