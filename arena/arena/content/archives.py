@@ -24,8 +24,8 @@ _MAX_PART = 255
 _MAX_RATIO = 200
 """Maximum ratio of unpacked to packed bytes, for archives that unpack to more than `_SMALL` bytes."""
 _SMALL = 10 << 20
-"""Bytes up to which any ratio is accepted: sources may be compressed far, and such an archive harms
-nobody."""
+"""Bytes up to which any ratio is accepted: source code may compress far, and an archive of this size is
+harmless."""
 _MAX_DIRECTORY = 8 << 20
 """Maximum size in bytes of a zip file's central directory, which zipfile reads into memory as a whole."""
 _CHUNK = 1 << 20
@@ -38,7 +38,7 @@ MAX_SHOWN = 200
 _BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _END_64_SIZE = 20
-"""Bytes of the locator of ZIP64, which lies directly before the end record."""
+"""Bytes of the locator of ZIP64, which is directly before the end record."""
 _DIRECTORY_SIZE = slice(12, 16)
 """The bytes of the end record that hold the size of the central directory, little-endian."""
 _UNIX_MODE_AT = 16
