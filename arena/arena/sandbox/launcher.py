@@ -256,7 +256,7 @@ def _lock_in(recipe: Recipe) -> None:
 
 
 def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
-    """Return a function that sends a listener to the tracer, or None; later its module is out of reach."""
+    """Return a function that sends a listener to the tracer, with its imports done; None without a tracer."""
     if not recipe["trace"]:
         return None
     import socket

@@ -1,4 +1,4 @@
-"""The system calls that a bot may make from tier T2 on, with their numbers on each architecture.
+"""The system calls that a bot may make in tiers T2 and T3, with their numbers on each architecture.
 
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (AArch64) of Linux. The
 filter in `arena.sandbox.launch.seccomp` is built from these tables; every other call is refused.
