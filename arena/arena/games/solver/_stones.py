@@ -24,7 +24,7 @@ _FALLING, _RISING = STRIDE - 1, STRIDE + 1
 _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
 _EVEN_ROWS = 0b101010 * BOTTOM
-"""The others; the next stone of a column with an odd number of stones lands there."""
+"""The second, fourth and sixth row; the next stone of a column with an odd number of stones lands there."""
 _SECOND_ROW = 0b000010 * BOTTOM
 _LOW_EVEN_ROWS = 0b001010 * BOTTOM
 _THIRD_ROW = 0b000100 * BOTTOM
