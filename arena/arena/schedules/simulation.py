@@ -51,7 +51,7 @@ class FieldModel:
         gap = float(self.strength[low] - self.strength[high])
         mean, away = _law(gap, self.advantage)
         mean += away if match.first == low else -away
-        # Draws take their points from both sides, so the mean stays what the strengths say.
+        # Draws take their points from both sides, so the mean stays as the strengths predict.
         draw = 2 * self.draws * min(mean, 1 - mean)
         drawn = draw_number(text) / _DRAWN
         if drawn < draw:

@@ -155,7 +155,7 @@ class SprtTest(Hypotheses):
         Raises:
             ConfigError: no pair was played.
         """
-        # The last step decides by how much the ratio may overshoot its bound.
+        # The ratio may overshoot its bound by more if the last step was longer.
         before = [look for look in looks(state.num_pairs) if look < state.num_pairs]
         return SprtEnd(
             cells=state.cells,

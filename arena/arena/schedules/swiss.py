@@ -164,7 +164,7 @@ class SwissSchedule:
     def points(self, view: View, encounter: SwissEncounter) -> tuple[float, float]:
         """Return the points of both bots so far.
 
-        A bot that left gives the unplayed matches to the other one.
+        Unplayed matches of a bot that left count as won by the other one.
         """
         found = [points_of(view, match) or (0.0, 0.0) for match in encounter.matches]
         low, high = fsum(points for points, _ in found), fsum(points for _, points in found)
