@@ -292,15 +292,18 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
     batches = store.plans.batches(record.id)
     chosen = _chosen(batches, is_open=source.is_open)
     is_fault = not source.is_open and not any(each.kind in _MATTERS for each in changes)
+    # The view begins with an empty plan, and gets one batch after the other as when it was planned.
     event = EventView(store, replace(record, num_planned=0))
     for batch in batches:
         if batch.number in chosen:
             rows = store.plans.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
+            # Matches of another encounter are planned only after the decision.
             is_decided = source.decides is not None and rows[0].encounter != source.decides.encounter
             decision = record.decision if is_decided else ""
             view = event.look(Basis(batch.basis_match), decision, adds_up=source.is_open)
             then = _entrants_at(entrants, changes, batch)
             seats = seats_of(store, record.id, then, until=batch.basis_change)
+            # `errors` would come from all results, also from those after this batch.
             view = replace(view, seats=seats, errors=None)
             if not _is_same(source, view, rows):
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"

@@ -38,7 +38,7 @@ HINT_S: Final = 60.0
 _LOOK_S: Final = 0.05
 """Seconds between two polls of the store."""
 _HOLDER_S: Final = 1.0
-"""Seconds between two checks whether the holder of a lease still runs."""
+"""Seconds between two checks of whether the holder of a lease still runs."""
 _MAX_TAIL = 1 << 13
 """Maximum bytes read at either end of a log: JSON comes first, the reason for the end last."""
 _MAX_LINE = 500
@@ -301,8 +301,8 @@ class Link:
         self.news: tuple[str, ...] = ()
         """What the coordinator reported about the bot when the play began, a sentence each."""
         self.first_match = 1
-        """Number of the first match of this link's coordinator. Viewers may still see an earlier one running
-        if its coordinator was killed."""
+        """Number of the first match of this link's coordinator. Viewers may still see an earlier match
+        running if its coordinator was killed."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False

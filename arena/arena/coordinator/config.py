@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
     bot: str
     """Its label or, if it had none yet, its spec as written."""
     why: str
-    """The complete reason."""
+    """Why it was refused."""
 
 
 DASK: Final = "dask:"
@@ -294,7 +294,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
 
 
 def parse_anchor(text: str) -> tuple[str, float]:
-    """Parse `BOT=ELO`; a bot's spec may contain `=` itself, so the last one splits.
+    """Parse `BOT=ELO`; it is split at the last `=`, because a bot's spec may contain others.
 
     Raises:
         ConfigError: it cannot be parsed.

@@ -41,7 +41,7 @@ class Goal(NamedTuple):
     """The goal of a tournament; without one all planned matches are played."""
 
     progress: Callable[[], str] | None = None
-    """Returns the progress towards it, as text."""
+    """Returns the progress towards the goal, as text."""
     is_reached: Callable[[], bool] | None = None
     """Returns whether the ratings are precise enough to stop."""
 

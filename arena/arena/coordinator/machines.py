@@ -107,6 +107,7 @@ def check_extra() -> None:
     Raises:
         ConfigError: they are not.
     """
+    # Without importing them, which takes long.
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
         raise ConfigError("worker machines need an extra of the arena; pip install 'bot-arena[cluster]'")
 

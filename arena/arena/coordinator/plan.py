@@ -77,6 +77,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     config = _settled(config, game)
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
+    # Before the schedule is made, which refers to the seats of the bots that are left.
     config = _without(config, competitors, left_out)
     # Called only for its errors, before anything is stored; `store_plan` calls it for the values.
     _anchors(config, competitors)
@@ -153,6 +154,7 @@ def _without(
         reasons = "; ".join(f"{bot.bot}: {bot.why}" for bot in refused)
         raise ConfigError(f"too few {what} are left for a tournament; these were refused: {reasons}")
     specs = tuple(competitor.spec for competitor in competitors)
+    # `check` demands at least 1, although only a gauntlet uses it.
     return msgspec.structs.replace(config, bots=specs, seeds=max(seeds, 1))
 
 
@@ -264,6 +266,7 @@ def new_tournament(plan: Plan) -> NewTournament:
         num_actions=plan.game.num_actions,
         pool=rating_pool(plan),
         seed=plan.config.srand or 0,
+        # Without `keys`: a key file is for one machine, and another one may resume the tournament.
         config=msgspec.structs.replace(plan.config, refused=refused, keys=None).to_toml(),
         event=plan.config.event,
         site=plan.config.site,

@@ -370,6 +370,7 @@ def _refusal(competitor: Competitor, result: Forfeit | Exception | None, show: S
         return ""
     if isinstance(result, Exception):
         if not isinstance(result, PluginError) or (isinstance(result, OptionError) and not skips):
+            # A fault of the arena, or a refused option, whose message is passed on as it is.
             raise result
         why = str(result)
     else:

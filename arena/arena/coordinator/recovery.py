@@ -55,7 +55,7 @@ class Recovery:
     def usable(self, slots: Iterable[Slot]) -> list[Slot]:
         """Return the slots of machines that are not excluded; remember the present machines.
 
-        If all machines lose slots, the matches are to blame: then none is excluded for it.
+        If all machines lose slots, the matches are to blame, so no machine is excluded for its losses.
         """
         found = list(slots)
         self._machines = frozenset(slot.machine for slot in found)
@@ -115,10 +115,7 @@ class Recovery:
         return set(losses) == {machine} and losses.total() >= MAX_LOSSES - 1
 
     def avoided(self, numbers: Sequence[int]) -> set[str]:
-        """Return the machines that none of these matches may be played on.
-
-        Empty unless all may be suspects.
-        """
+        """Return the machines on which none of these matches may be played."""
         if not 0 < len(numbers) <= len(self._losses):
             return set()
         return {

@@ -77,6 +77,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     unhashed = [bot.label for bot in present if not bot.record.content]
     note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
     game = load_game(tournament.game)
+    # Absent bots play no match, so they place no demand on the tier.
     tier = choose_tier(config.isolation, config.require_tier, present)
     check_limits(config.require_limits, tier)
     return Plan(
@@ -276,6 +277,7 @@ class Newcomers:
                 continue
             found = self._find(was)
             if not isinstance(found, _Missing):
+                # An unchanged competitor stays the same object, because a pool sends each only once.
                 if found != competitors[was.seat]:
                     competitors[was.seat] = found
                 there[was.label] = competitors[was.seat]

@@ -233,8 +233,8 @@ class Run:
     def _take_back(self, idle: Slot, others: list[tuple[int, int, Slot]]) -> bool:
         """Put batches that wait behind busy slots back into the queue; return whether the queue has jobs.
 
-        One batch per idle slot: otherwise it would wait behind a long match while slots are idle. A batch
-        that the idle slot must not play stays, because it would be sent to the same slot again.
+        One batch per idle slot is put back: otherwise it would wait behind a long match. A batch that the
+        idle slot must not play stays, because it would be sent to the same slot again.
         """
         if self._flights.load[idle]:
             return False
@@ -314,7 +314,7 @@ class Run:
             parts.append(played)
             for record in played:
                 del flight.jobs[record.number]
-            # What a stopped or slow batch has not played goes first, so that the plan is played in order.
+            # What a stopped or slow batch has not played goes first, because it is earlier in the plan.
             self._queue.extendleft(reversed(flight.jobs.values()))
         for part in parts:
             # Part by part: only within a slot does the time between two starts say how long a match took.

@@ -73,6 +73,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
             f"match {match.id} of the store belongs to no tournament; arena db check shows more"
         )
     plan = restore_plan(store, tournament)
+    # The row of the plan, because the seeds of a match follow from its place in the plan.
     planned = store.plans.planned(tournament.id, after=match.number - 1, limit=1)
     for seat in (match.first_seat, match.second_seat):
         if plan.competitors[seat].is_absent:

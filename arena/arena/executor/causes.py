@@ -76,6 +76,7 @@ def advice(fault: Forfeit, competitor: Competitor, tier: Tier) -> str:
     # Below T2 a program may read all files and start other programs, so the sandbox is not the cause.
     if fault.termination not in _DEATHS or tier < Tier.T2:
         return ""
+    # The blocked start of a process comes first: its message may look like that of a missing file.
     known = _about_script(said, competitor, tier) or _about_interpreter(competitor)
     if known or (_TOLD.match(str(fault.detail.get("cause") or "")) and not missing_file(said)):
         return known

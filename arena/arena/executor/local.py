@@ -192,6 +192,7 @@ class LocalWorker:
 
     def _die(self, task: Task) -> None:
         """Fail the task during which the process died, and those queued for it."""
+        # The process may be alive, if only its reply could not be read.
         self.kill()
         with self._queues.changed:
             self._is_dead = True
@@ -262,6 +263,7 @@ class LocalPool:
         future: Future[list[MatchRecord]] = Future()
         worker = self._workers[slot.number]
         if worker.slot == slot:
+            # Not the successor of the slot, which `rebuild` starts with the same number.
             worker.submit(Task(future, play_task, list(jobs), decode_records))
         else:
             future.set_exception(WorkerLostError(slot))
@@ -331,6 +333,7 @@ class LocalPool:
 
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
+        # First, so that no worker begins another match before it is killed.
         self.stop()
         for worker in self._workers:
             worker.kill()

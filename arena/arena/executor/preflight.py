@@ -54,7 +54,7 @@ _REPORTED = re.compile(r"^it reported \w+: ")
 _NO_MESSAGE = "not an arena-bot/1 message"
 """Start of the cause when a line is not JSON or lacks a field."""
 _MAX_SENT = 100
-"""Characters of such a line that are shown."""
+"""Maximum characters that are shown of a line that is not a message."""
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """Finds the line of a log that names an error; some runtimes print their own version after it."""
 
@@ -94,6 +94,7 @@ def preflight(bot: Candidate, tracer: Tracer | None = None) -> Forfeit | None:
     def attempt(control: TimeControl, init_s: float) -> Forfeit | None:
         try:
             made = make_seat(competitor, game.name, tier, adjust=keep_compiled)
+        # First, because it is a PluginError as well: the caller reports it, since no bot was started.
         except OptionError:
             raise
         except PluginError as error:

@@ -70,7 +70,7 @@ def strongest_usual_tier() -> Tier:
 
 
 def python_command(code: str, arguments: Sequence[str], path: Sequence[str]) -> list[str]:
-    """Return the command that runs code like the host of a bot, with this `sys.path`."""
+    """Return the command that runs code as the host of a bot is run, with this `sys.path`."""
     entries = msgspec.json.encode(path).decode()
     return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
 
@@ -143,6 +143,7 @@ def load_statuses(group: str, entries: Sequence[Entry]) -> list[str]:
     start time goes into the same libraries. If one of these fails, each is loaded alone, as if the others did
     not exist.
     """
+    # Before the processes, which cannot write it and would each compile the same modules.
     write_bytecode()
     bundled: dict[str, list[Entry]] = {}
     for entry in entries:

@@ -80,6 +80,7 @@ class MatchStreamer:
         """Set the match to stream; its bots are ready."""
         with self._lock:
             self._match = _StreamedMatch(job, record)
+        # `set` takes a lock, and during quick matches the event is nearly always set already.
         if not self._began.is_set():
             self._began.set()
 

@@ -87,6 +87,7 @@ def workspace() -> Generator[Path]:
         yield folder
     finally:
         for done, held in _open.discard(folder, lock):
+            # Before the lock is released: otherwise the sweep of another run could remove the folder, too.
             remove(done)
             if held is not None:
                 os.close(held)

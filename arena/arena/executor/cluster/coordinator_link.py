@@ -168,6 +168,7 @@ class CoordinatorLink:
 
     def close(self) -> None:
         """Close the connection after sending the messages of earlier calls."""
+        # Raised if the loop is closed already.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(_CLOSE_S)

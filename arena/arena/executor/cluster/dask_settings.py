@@ -48,7 +48,7 @@ _SETTINGS: dict[str, object] = {
 
 
 def set_dask() -> None:
-    """Apply the settings, overriding the user's Dask configuration."""
+    """Apply the arena's settings of Dask, which override those of the user."""
     config.set(_SETTINGS)
 
 

@@ -122,6 +122,7 @@ def wanted_of_shards(trainer: str, game: str, device: str) -> Wanted:
         device: `cpu` admits only machines that compute as this one, `cuda` only slots with a GPU.
     """
     return msgspec.structs.replace(
+        # A shard is computed in the slot's own process and against no clock, so tier and speed do not matter.
         wanted_of("T0", game, "ignore"),
         trainer=trainer,
         trainer_hash=trainer_hashes().get(trainer, ""),

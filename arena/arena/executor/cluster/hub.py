@@ -248,6 +248,8 @@ class ClusterHub(SchedulerPlugin):
         message = messages.of_coordinator(data)
         match message:
             case JoinRun():
+                # If the run lost its connection before, its order and its unacknowledged bytes no longer
+                # count.
                 self._runs[message.run] = _Run(client)
                 now = time.time()
                 for guest in self._guests.values():

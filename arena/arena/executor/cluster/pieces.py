@@ -18,7 +18,7 @@ class PieceCache:
     """Keeps the pieces that slots requested. If the disk is full, pieces are only fetched more often."""
 
     def __init__(self, folder: Path, quota: int = QUOTA) -> None:
-        """Start with an empty folder."""
+        """Start without pieces; the folder must be empty."""
         self._folder = folder
         self._quota = quota
         self._sizes: dict[Path, int] = {}

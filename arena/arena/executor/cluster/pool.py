@@ -79,7 +79,7 @@ class _AcceptedPart(NamedTuple):
     records: list[MatchRecord]
     logs: list[LogPart]
     size: int
-    """Bytes of the message that brought them."""
+    """Bytes of the message that contained the results."""
 
 
 class ClusterPool(ClusterRun):

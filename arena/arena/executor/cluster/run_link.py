@@ -165,7 +165,7 @@ class ClusterRun(ABC):
 
     @abstractmethod
     def _forget(self, slot: Slot | None) -> None:
-        """Forget which data a slot was sent and keeps, because it has left; None means all slots."""
+        """Forget which data a slot keeps, because it has left; None stands for all slots."""
 
     def _ask(self, order: str) -> None:
         self._order = order

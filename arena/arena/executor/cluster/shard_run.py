@@ -37,7 +37,7 @@ _KEPT_BLOBS: Final = 8
 
 
 class _SentShard(SentWork):
-    """A shard at a slot, and what has arrived of its result."""
+    """A shard at a slot, with the part of its result that has arrived."""
 
     def __init__(self, number: int, slot: Slot, blobs: Sequence[str]) -> None:
         super().__init__(number, slot)
@@ -78,7 +78,7 @@ class ClusterShards(ClusterRun):
         cluster: PrivateCluster | None = None,
         expected: int = 1,
     ) -> None:
-        """Connect in the background; `resume_command` continues the run, see `ClusterRun` for the others."""
+        """Connect in the background; `resume_command` continues the run. See `ClusterRun` for the rest."""
         super().__init__(place, wanted, cluster=cluster, expected=expected)
         self.resume_command = resume_command
         self._blobs: OrderedDict[str, bytes] = OrderedDict()

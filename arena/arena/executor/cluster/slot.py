@@ -239,6 +239,7 @@ def main() -> None:
     setup = msgspec.json.decode(sys.stdin.readline(), type=SlotSetup)
     # First of all, so that this process ends if the supervisor is killed from now on.
     end_with_parent(setup.parent)
+    # A terminal sends Ctrl-C to all processes of the group; only the supervisor acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if sys.platform != "win32":
@@ -303,6 +304,7 @@ class _ShardRunner:
             blobs = tuple(self._blob(*each) for each in task.blobs)
             result = call_shard(ShardCall(task, blobs))
         except (PluginError, ModuleNotFoundError) as error:
+            # Another machine may have the trainer, so the machine is reported instead of the shard as failed.
             link.finish_shard(lack=_line(error))
         except ArenaError as error:
             # A blob did not arrive; after a stop, that says nothing about this machine.

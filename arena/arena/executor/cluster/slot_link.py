@@ -67,10 +67,11 @@ _POLL_S: Final = 0.1
 _GROUP: Final = 4
 """Hex digits of a group of an IPv6 address."""
 _FIRST_PORT: Final = 1024
+"""Lowest port of contact addresses: lower ones need privileges."""
 _NUM_PORTS: Final = 60_000
-"""The ports of contact addresses: the lowest one that needs no privileges, and how many from there on."""
+"""Number of ports that contact addresses use, from `_FIRST_PORT` on."""
 _LOOK_S: Final = 0.2
-"""Seconds between two checks, while connecting, whether the slot must end."""
+"""Seconds between two checks of whether the slot must end, while it connects."""
 
 
 class QuietWorker(Worker):

@@ -64,6 +64,7 @@ class Measurement:
         for process in self._processes:
             try:
                 said, _ = process.communicate(timeout=max(0.0, self._ends_at - time.monotonic()))
+                # Empty, and so a ValueError, if the process failed.
                 speeds.append(float(said))
             except (subprocess.TimeoutExpired, ValueError):
                 process.kill()

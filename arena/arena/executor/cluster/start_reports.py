@@ -21,7 +21,7 @@ matches of the slot are suspects, whose starts are reported one by one."""
 _SEND_S: Final = 1.0
 """Maximum seconds to wait until the report on a suspect has been written."""
 _LOOK_S: Final = 0.001
-"""Seconds between two checks whether the report on a suspect has been written."""
+"""Seconds between two checks of whether the report on a suspect has been written."""
 
 
 class StartReports:

@@ -146,12 +146,14 @@ class Supervisor:
         """Keep the slots running; the first SIGTERM or SIGINT lets matches end, the second kills them.
 
         Raises:
-            ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines.
+            ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines of
+                output.
         """
         # The handler only counts. `_keep_running` acts on it, since it may be starting a process at that
         # moment.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._count_signal)
+        # Before any slot starts: slots run in this cgroup and can limit their bots only in a divided one.
         own_subtree()
         with workspace() as folder:
             slots = [SlotProcess(number, folder) for number in range(self._setup.facts.slots)]
