@@ -134,7 +134,7 @@ def setting_part(idle_cpu_ms: tuple[float | None, float | None], texts: tuple[st
     A record without these facts keeps the hash that older versions computed.
 
     Args:
-        idle_cpu_ms: of the first and the second bot.
+        idle_cpu_ms: idle CPU milliseconds of the first and the second bot.
         texts: limits, runtimes of both bots.
     """
     if idle_cpu_ms == (None, None) and texts == (None, None, None):

@@ -148,7 +148,7 @@ def _begin(connection: Connection) -> SumProof | None:
 
 
 def _prove(proof: SumProof, deriving: Deriving, kind: _Kind, own: list[Any], *, counts: bool) -> None:
-    """Add a match to the proof; abandon the proof if its derived columns are wrong."""
+    """Add a match to the proof; abandon the proof if the match has wrong derived columns."""
     actions, num_opening, num_plies, opening_hash, match_hash, encounter, match_no = own
     derived = deriving.of(kind.tournament, actions, num_opening)
     if derived != (num_plies, opening_hash) or encounter is None:

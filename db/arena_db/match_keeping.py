@@ -208,8 +208,8 @@ class StoredMatches:
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         """Return the parts of rated matches that ratings are computed from, by id.
 
-        Those of cold tournaments are read from their files if the stored counts answer the filter, as these
-        include them: a table must not mix both.
+        Stored counts include cold tournaments. If they can answer the filter, the matches of cold tournaments
+        are read from their files, so that all parts of a table are about the same matches.
 
         Args:
             where: which matches.

@@ -368,7 +368,7 @@ class _TournamentMerge:
             )
 
     def _count(self, known: _Row | None, *, may_grow: bool) -> None:
-        """Count planned and done matches; adopt the other store's state if the copy there is further."""
+        """Count planned and done matches; adopt the other store's state if that is further advanced."""
         own = planned.c.tournament_id == self._here
         states = dict.fromkeys(("planned", "done", "dropped"), 0)
         counted = select(planned.c.state, func.count()).where(own).group_by(planned.c.state)

@@ -279,7 +279,7 @@ class StoredPlans:
             return plan_rows.list_batches(connection, tournament, since)
 
     def lengths(self, tournament: int) -> list[tuple[int, int]]:
-        """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
+        """Return the length of a plan as of each change: pairs of change id and number of matches, by id."""
         with self._access.read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 

@@ -38,8 +38,9 @@ PAGE: Final = 500
 """Number of matches of a tournament that are read at once: a caller that stops early has read no more."""
 
 _MOST_WALKS: Final = 64
-"""With more bots or tournaments than this a page is found by one walk over all matches, because some of them
-are then likely to have recent ones."""
+"""Maximum number of index scans that find a page of matches, each for one bot on one side or for one
+tournament. If more were needed, one scan over all matches finds the page: some of so many bots or tournaments
+probably have recent matches."""
 
 
 _FEW: Final = 10_000
@@ -165,7 +166,7 @@ def find_counted_cold(connection: Connection, where: MatchFilter, after: int) ->
 
 
 def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return one condition per index range to walk for a page; an empty list for all matches."""
+    """Return one condition per index range to scan for a page; an empty list for all matches."""
     chosen = tournament_conditions(where)
     walks: list[ColumnElement[bool]] = []
     if chosen:

@@ -82,7 +82,7 @@ class NewTournament:
     game: str
     """Canonical spec of the game, such as `gomoku:k=4,size=6`."""
     num_actions: int
-    """Number of actions of the game; above 256 the store keeps two bytes an action."""
+    """Number of actions of the game; above 256 the store keeps two bytes per action."""
     pool: PoolRecord
     """The rating pool; ratings are fitted per game and pool."""
     seed: int

@@ -47,7 +47,7 @@ _MOST_OPENINGS: Final = 4096
 _RESULTS: Final = 3
 """Number of different results: loss, draw and win."""
 _NO_SIDE: Final = (0,) * 5
-"""Matches, half points, moves, same and most of a side that was not played."""
+"""Values of a side that was not played: matches, half points, moves, same and most."""
 
 _SHARED_BY: Final = itemgetter(1, 2, 4, 5, 6, 8, 9, 10, 11)
 """Extracts from a kind of cluster the arguments of `share_of`."""
@@ -96,7 +96,7 @@ class SumProof:
     def __init__(self, connection: Connection) -> None:
         """Read the mark of the sums and the pools of tournaments."""
         self.mark: int = connection.scalar(select(summing.c.next_match)) or 0
-        """The sums include the matches with lower ids."""
+        """The id below which the sums include all matches."""
         self.is_open = 1 <= self.mark <= numbering.last_match(connection) + 1
         """Whether the proof is still possible: nothing was found that it does not cover."""
         self._pools = dict(map(tuple, connection.execute(select(tournaments.c.id, tournaments.c.pool_id))))

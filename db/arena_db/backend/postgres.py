@@ -50,14 +50,14 @@ _STEPS: Final = (
 LOCK: Final = 0x6172_6E61
 """Key of the advisory lock of all writers (the bytes of `arna`); such locks are per database."""
 _POOL: Final = 5
+"""Connections of one process that stay open."""
 _MOST_MORE: Final = 40
-"""Connections of one process that stay open, and the maximum number of further ones: viewers read in many
-threads."""
+"""Maximum number of further connections of one process: viewers read in many threads."""
 _IDLE_MS: Final = 20_000
 """Milliseconds of silence after which the server ends a client's transaction: it holds locks, and the client
 was stopped or is unreachable."""
 _ASKED_EVERY_S: Final = 0.05
-"""Seconds between two checks whether the running queries are still wanted."""
+"""Seconds between two checks of whether the running queries are still wanted."""
 _UNREACHED_MS: Final = 20_000
 """Milliseconds of network silence after which a connection is abandoned."""
 
@@ -67,7 +67,7 @@ _BEGIN: Final = (
     "pg_advisory_xact_lock{shared}({lock})"
 )
 _VERSION: Final = "SELECT pg_current_snapshot()::text"
-"""Lists the running transactions, so it changes whenever one has ended."""
+"""Query that lists the running transactions; its result changes whenever one has ended."""
 
 
 class _FiniteText(FloatDumper):
@@ -160,7 +160,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     """Create or upgrade the tables, so that they have the current revision.
 
     Raises:
-        DatabaseError: the database cannot be used; the kind says why.
+        DatabaseError: the database cannot be used; the subclass says why.
     """
     backend = PostgresBackend(settings)
     try:
@@ -322,7 +322,7 @@ class PostgresBackend:
         """Do nothing: a store on a server has no files here."""
 
     def take_warnings(self) -> list[str]:
-        """Return no warnings: the server tends its own log."""
+        """Return no warnings: the server maintains its own log."""
         return []
 
     def backup(self, target: Path) -> None:

@@ -16,7 +16,7 @@ def known(revision: str | None, place: object, restored: str) -> str:
 
     Args:
         revision: the recorded revision; None if there is none.
-        place: of the store.
+        place: where the store is.
         restored: how its backup is restored, for the message.
 
     Raises:
@@ -40,7 +40,7 @@ def older(place: object, before: str = "") -> OlderError:
     """Return the error for a store that a reader may not upgrade.
 
     Args:
-        place: of the store.
+        place: where the store is.
         before: text about what the operator should do before the upgrade; may be empty.
     """
     then = before and f", {before}"
@@ -52,8 +52,8 @@ def bring_up_to_date(connection: Connection, revision: str | None) -> None:
 
     Args:
         connection: with the exclusive write lock.
-        revision: of the tables, read in this transaction, as another process may have upgraded them since;
-            None if there are none.
+        revision: revision of the tables, read in this transaction, as another process may have upgraded them
+            since; None if there are none.
 
     Raises:
         DamagedError: rows would be lost.

@@ -81,7 +81,7 @@ def missing_match(connection: Connection, number: int) -> RefusedError:
 
 
 def told_cold(name: str) -> str:
-    """Return the message for what cannot be done while matches are in files."""
+    """Return the message that refuses an operation because the matches of a tournament are in files."""
     return f"the matches of {name} are in archived files; arena unarchive {name} brings them back first"
 
 

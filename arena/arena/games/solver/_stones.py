@@ -158,10 +158,10 @@ def zugzwang(second: int, mask: int, claims: int) -> int:
 
 @inline_kernel
 def _shared(sure: int, nexts: int) -> int:
-    """Return the cells that the side that answers in pairs cannot count on, or `_BROKEN`.
+    """Return the cells on which the side that answers in pairs cannot count, or `_BROKEN`.
 
-    That side answers a stone in one cell of `nexts`, the next cells of some columns, in another of them; if
-    their number is odd, it is its turn, and it takes one first.
+    `nexts` are the next cells of some columns. That side answers a stone in one of them with a stone in
+    another; if their number is odd, that side is to move and takes one first.
 
     Args:
         sure: stones of the other side, and the cells that it gets in any case.

@@ -181,15 +181,16 @@ BOUND: Final = 64 << 20
 """Bytes of a log below which waits depend on its growth; above it, a reader has blocked the reset for
 long."""
 STEP: Final = 4 << 20
-"""Growth of a log in bytes between two failed waits, below `BOUND`."""
+"""Growth of a log in bytes between two failed waits, for logs below `BOUND`."""
 WAIT_MS: Final = 250
+"""Milliseconds of one wait for the readers."""
 WAITS: Final = 8
-"""Milliseconds of one wait for the readers, and maximum number of waits. Several short waits succeed where a
-long one does not: SQLite waits for a lock that readers may pass to one another, although only the first of
-them is in the way (`walCheckpoint` in its wal.c)."""
+"""Maximum number of consecutive waits. Several short waits succeed where a long one does not: SQLite waits
+for a lock that readers may pass to one another, although only the first of them is in the way
+(`walCheckpoint` in its wal.c)."""
 PAUSE: Final = 10
-"""Ratio of the pause after failed waits to their total length, above `BOUND`: a reader that hangs must not
-stop the writers."""
+"""Ratio of the pause after failed waits to their total length, for logs above `BOUND`: a reader that hangs
+must not stop the writers."""
 
 _LOCKS: Final = Path("/proc/locks")
 _READ_LOCKS: Final = range(123, 128)

@@ -29,16 +29,17 @@ SAFE_SQLITE: Final = (3, 51, 3)
 log could lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
 
 _DRIVERS: Final = ("pysqlite3.dbapi2", "sqlite3")
-"""In order of preference: pysqlite3 is newer where it is installed. The second is loaded only if the first is
-too old, since both take a megabyte more."""
+"""SQLite libraries in order of preference: pysqlite3 is newer where it is installed. The second is loaded
+only if the first is too old, since both together take a megabyte more."""
 
 _CACHE_KIB: Final = 65_536
-"""Page cache of a writing connection. With SQLite's default of 2 MiB the pages that 10,000 matches change are
-written over and over: 5,500 matches a second instead of 12,000, on a busy machine."""
+"""Page cache of a writing connection, in KiB. With SQLite's default of 2 MiB the pages that 10,000 matches
+change are written over and over: 5,500 matches a second instead of 12,000, on a busy machine."""
 
 _READER_CACHE_KIB: Final = 512
-"""Page cache of a read-only connection. A viewer has several, and a server one per thread; the system caches
-the file, too. Tables, pages about bots and jumps in a list of 200,000 matches are as fast as with 2 MiB."""
+"""Page cache of a read-only connection, in KiB. A viewer has several, and a server one per thread; the system
+caches the file, too. Tables, pages about bots and jumps in a list of 200,000 matches are as fast as with 2
+MiB."""
 
 _LOG_KEPT: Final = 16 << 20
 """Maximum number of bytes of a write-ahead log that stay on the disk when it is reset."""

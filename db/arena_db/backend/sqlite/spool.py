@@ -47,7 +47,7 @@ class Spool:
         """Keep the path of the store; no file is opened."""
         self._path = path
         self.folder = path.with_name(path.name + "-spool")
-        """Exists only while results wait, or were refused."""
+        """The folder of the files; it exists only while results wait, or were refused."""
 
     def waiting(self) -> list[Path]:
         """Return the files to be stored, oldest first."""
