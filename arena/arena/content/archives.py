@@ -44,9 +44,10 @@ _DIRECTORY_SIZE = slice(12, 16)
 _UNIX_MODE_AT = 16
 """Lowest bit of the Unix mode in a member's attributes; the mode is 0 if the archive has none."""
 _END_SIZE = 22
+"""Bytes of the end record of a zip file."""
 _MAX_COMMENT = 1 << 16
-"""Bytes of the end record of a zip file, and of the comment after it: zipfile looks for the record one byte
-further from the end than the format allows."""
+"""Maximum bytes of the comment after the end record: one more than the format allows, since zipfile searches
+that far."""
 
 
 class Bounds(NamedTuple):

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_BYTES = 2 << 30
+"""Maximum number of bytes of all files, which are hashed and copied before a bot's first match."""
 MAX_FILES = 20_000
-"""Maximum number of bytes, and of files and folders together: all are hashed and copied before a bot's first
-match."""
+"""Maximum number of files and folders together."""
 MAX_DEPTH = 32
 """Maximum number of folders above a file."""
 _SKIPPED = frozenset(

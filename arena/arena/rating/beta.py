@@ -82,7 +82,7 @@ def _below(a: float, b: float, odds: float) -> float:
 
 
 def _log_share(odds: float) -> float:
-    """Return ln x for log-odds of either sign, without overflow."""
+    """Return ln x, given the log-odds of x, which may have either sign; it never overflows."""
     return -math.log1p(math.exp(-odds)) if odds > 0 else odds - math.log1p(math.exp(odds))
 
 

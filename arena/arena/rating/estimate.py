@@ -34,14 +34,15 @@ _FAR_APART = 0.4
 """Excess of the observed mean over one half, in standard deviations of a pair, from which an end says little.
 
 Growth of the log likelihood ratio flattens there and falls beyond 1, so bots 100 and 600 Elo apart may need
-the same number of pairs. Long tests of such bots have narrow hypotheses and stop long after they know.
+the same number of pairs. Long tests of such bots have narrow hypotheses and stop long after the result is
+clear.
 """
 _DISCRETE = 0.583
 """Mean overshoot of a barrier, in standard deviations of a step, of a motion observed in steps (Siegmund,
 X)."""
 _LINEAR = 0.5
-"""Excess in standard deviations beyond which the drift is extrapolated linearly: the formula would turn
-back."""
+"""Excess in standard deviations beyond which the drift is extrapolated linearly: the formula is not monotonic
+there."""
 _ADDED = 0.25
 """Added to each cell, so that no deviation is 0 and no interval infinite."""
 _STEPS = 60

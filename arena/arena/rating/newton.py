@@ -139,9 +139,9 @@ def design(
 ) -> FloatArray:
     """Return the design effect of each encounter at these expected scores, `[encounters]`.
 
-    The estimate from an encounter's clusters is shrunk towards that of the field, this towards that of the
-    field's pairs, this towards 1. All are weighted by information, so that a sweep, which varies little by
-    chance, has little weight.
+    The estimate from an encounter's clusters is shrunk towards that of the field, which is shrunk towards
+    that of the field's pairs, which is shrunk towards 1. All are weighted by information, so that a sweep,
+    which varies little by chance, has little weight.
 
     Args:
         rows: the results.

@@ -213,7 +213,7 @@ MOST_BOTS = 64
 """Maximum number of bots; a refit of every gap of a larger field would take seconds."""
 _STEPS = 40
 _TOLERANCE = 1e-7
-"""Natural log-odds."""
+"""Step below which a refit has converged, natural log-odds."""
 _LONGEST = 2.0
 """Natural log-odds that another rating moves in one step at most: the quadratic model holds only nearby."""
 _RIDGE = 1e-9

@@ -50,7 +50,7 @@ class Gap:
     los: float
     """Likelihood of superiority, 0 … 1; above 0.975 exactly if the interval lies above 0."""
     level: float = LEVEL
-    """Probability that such an interval does not contain the true value."""
+    """Probability that the interval does not contain the true value."""
 
     @property
     def is_separated(self) -> bool:

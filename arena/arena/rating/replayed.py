@@ -31,13 +31,14 @@ which is 11 %."""
 _LEAST, _MOST = 0.5, 2.0
 """Bounds of a slope: if all bots are about equal, chance alone could produce any value."""
 _LEAST_TRUE = 0.1
-"""Least share of the variance of ratings that is taken for true: else equal bots would leave no model."""
+"""Minimum share of the variance of ratings that is attributed to true differences: without it, equal bots
+would leave no model."""
 _STEEPER = 0.1
-"""Added to the exponent of `_own_slopes`. In simulations the slope falls with the power log(slope) of the
-width of the field, about. Errors grow with the width, too, most of all those of the best and the worst bot,
-and this addition, chosen by simulation, allows for that: without it the interval of their gap contains the
-true value in 89 to 91 % of tournaments of 12 bots, or of bots with a deviation of 400 Elo, at one pair a
-round."""
+"""Added to the exponent of `_own_slopes`. In simulations the slope falls roughly as the power log(slope) of
+the width of the field. Errors grow with the width as well, most of all those of the best and the worst bot.
+This addition, chosen by simulation, allows for that: without it, the interval of the gap between these two
+contains the true value in only 89 to 91 % of tournaments of 12 bots, or of bots with a deviation of 400 Elo,
+at one pair a round."""
 _TINY = 1e-12
 """Smallest variance, Elo squared, instead of 0: a replay may end in equal ratings."""
 _SLOPE_STEPS = 2
@@ -177,9 +178,9 @@ def _own_slopes(fits: FloatArray, slope: float, model: FloatArray) -> FloatArray
     turn, so the equation is solved by a few steps from `slope`.
 
     Args:
-        fits: of the replays, Elo above the mean, `[replays, num_bots]`.
-        slope: found for the model.
-        model: what the replays were drawn from, `[num_bots]`.
+        fits: fitted ratings of the replays, Elo above the mean, `[replays, num_bots]`.
+        slope: the slope found for the model.
+        model: strengths that the replays were drawn from, `[num_bots]`.
     """
     found = np.full(len(fits), slope)
     width = float(model.std())

@@ -1,4 +1,4 @@
-"""Seats whose bots run in this process (tier T0): fast, and faster if both bots do; for trusted bots only."""
+"""Seats whose bots run in this process (tier T0), for trusted bots only; fastest if both bots have one."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _LENGTH_BYTES = 8
 _NUM_STREAMS = 3
 _NUM_DESCRIPTORS = 5
-"""Maximum per request: standard input, output and error, the control socket, and the socket to a tracer."""
+"""Maximum number per request: standard input, output and error, the control socket, the socket to a
+tracer."""
 _SHORT_WAIT_MS = 0
 """Milliseconds of the poll: whether the socket is closed is known at once."""
 _HOST_NAME = "bot"

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
 _STEP_S = 0.001
-"""Seconds between two checks whether a process has exited; they are only made while its end is awaited."""
+"""Seconds between two checks of whether a process has exited; they are made only while its end is
+awaited."""
 
 
 class ProcessExit(NamedTuple):
@@ -229,7 +230,7 @@ def spawn(settings: ProcessSettings, tracer: Tracer | None = None) -> Process:
     With an engine, the launcher starts a second program beside the first one, in a sandbox of the same tier,
     because in T2 and T3 a bot cannot start programs. The first program finds `ARENA_ENGINE_FDS=R,W` in its
     environment: it reads the engine's output from descriptor R and writes its input to descriptor W. The
-    engine ends with it; both are measured and killed together.
+    engine ends with the first program; both are measured and killed together.
 
     Args:
         settings: what is started.

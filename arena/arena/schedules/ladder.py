@@ -239,10 +239,11 @@ class _Draft:
 _PRIOR_SD = 400 * LOGITS_PER_ELO
 """Prior standard deviation of strengths. It hardly matters, because only the order is used."""
 _TOLERANCE = 1e-6
-"""Natural log-odds; Newton's error after such a step is about its square."""
+"""Largest step, natural log-odds, after which Newton's method ends: its error is then about the square of
+that step."""
 _MAX_STEPS = 100
-"""A step is halved until it improves, so this bound only matters for rounding errors; fields take 4 to 7
-steps."""
+"""Maximum number of steps; fields take 4 to 7. A step is halved until it improves, so this bound only matters
+for rounding errors."""
 _ROUNDING = 1 << 24
 """Fractions of an Elo down to which strengths are distinguished; below, machines may round differently, and
 chance decides."""

@@ -89,7 +89,7 @@ class SwissSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next encounters of a round, whole pairs.
 
-        A bot that joins or returns is paired from the next pairing on, one that has left is not. The bot
+        A bot that joins or returns is paired from the next pairing on; one that has left is not. The bot
         without an opponent in a round meets a newcomer, if one joins in time. Rounds that a bot missed give
         it no points.
         """

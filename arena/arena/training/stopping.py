@@ -42,7 +42,7 @@ def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S)
     """Write an order for the process that trains a run; return whether it was taken.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         order: what to do.
         patience_s: seconds to wait; then the order is withdrawn.
 
@@ -74,7 +74,7 @@ def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -
     """Write an order for the process that trains a run, and return the result.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         order: what to do.
         patience_s: seconds to wait for a process that takes it.
 
@@ -123,7 +123,7 @@ class RunOrders:
         self.is_stopping = True
 
     def wait(self) -> None:
-        """Wait until a paused run may continue or must end; meanwhile a file in its folder marks it."""
+        """Wait until a paused run may continue or must end; a file in its folder marks the pause."""
         paused = self._folder / PAUSED
         next_touch = 0.0
         try:

@@ -30,7 +30,8 @@ _NUM_SWEPT = 64
 _NUM_ROUNDS = 10
 """Number of passes over the processes to move, because new ones may start meanwhile."""
 _REMOVAL_S, _STEP_S = 0.1, 0.001
-"""Seconds to wait, and between attempts: killed processes that the arena does not reap end a little later."""
+"""Seconds to wait until a group can be removed, and seconds between two attempts: killed processes that the
+arena does not reap end a little later."""
 _SHORT = 256
 """Bytes that are enough for the first line of `cpu.stat`."""
 _MICROSECOND = 1e-6
