@@ -305,6 +305,7 @@ def repair(connection: Connection) -> list[str]:
         DamagedError: other damage keeps it from being rebuilt.
     """
     return [
+        # In this order, because each step reads what the steps before it have rebuilt.
         *_mend_schema(connection),
         *integrity.mend_pages(connection, _DERIVED),
         *plan_faults.repair(connection),

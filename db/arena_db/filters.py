@@ -149,6 +149,7 @@ def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:
     packed = bytes(pack_actions(opening.actions, opening.num_actions))
     num = len(opening.actions)
     given = matches.c.num_opening
+    # In another game the same bytes stand for other moves.
     own = (tournaments.c.id == matches.c.tournament_id) & (tournaments.c.game == opening.game)
     return and_(
         given >= num if opening.is_beginning else given == num,

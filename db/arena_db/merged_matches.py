@@ -195,6 +195,7 @@ class MatchMerge:
             rows = [values_of(remarks, row) for row in said if (row.number, row.attempt) in wanted]
             for row in rows:
                 place = (self._here, row["number"], row["attempt"])
+                # The hash includes the id of the tournament, which differs between stores.
                 row |= {"tournament_id": self._here, "content_hash": content_hash(place, row["content"])}
             if rows:
                 self._target.execute(insert(remarks), rows)
@@ -205,6 +206,7 @@ class MatchMerge:
         for some in parts(sorted(here)):
             for row in self._source.execute(select(analyses).where(analyses.c.match_id.in_(some))):
                 match = here[row.match_id]
+                # With a new digest, because it includes the id of the match.
                 content = content_for(match, row.name, row.made_at, row.content)
                 values = values_of(analyses, row) | {"match_id": match, "content": content}
                 own = (analyses.c.match_id == values["match_id"]) & (analyses.c.name == row.name)

@@ -57,6 +57,7 @@ def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
     values = {name: value for name, value in asdict(new).items() if name != "pool"}
     values |= {
         "pool_id": pool_id(connection, new.game, new.pool),
+        # Until the id is known, a name that no other tournament has.
         "name": new.name or uuid4().hex,
         "state": "preparing",
         "created_at": now(),

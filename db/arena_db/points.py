@@ -154,6 +154,7 @@ def _wrong(connection: Connection, tournament: int | None = None) -> Iterator[tu
         places: dict[int, int] = {}
         for before, match in pairwise([0, *ends]):
             counted += connection.scalar(_number(number, before, match)) or 0
+            # The right number is not enough: the named match must count as well.
             is_last = connection.scalar(_number(number, match - 1, match))
             places[match] = counted if is_last else 0
         for num_matches, match in own:
