@@ -37,7 +37,7 @@ _SETTING: Final = struct.Struct("<2d3I")
 
 
 def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
-    """Return one byte per action, two (little-endian) in a game of more than 256.
+    """Return one byte per action, two (little-endian) in a game with more than 256 actions.
 
     Raises:
         RefusedError: an action is not in `[0, num_actions)`.

@@ -141,7 +141,7 @@ def _bots(connection: Connection, words: list[str], last: int, limit: int) -> li
 
 
 def _labels(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
-    """Return bots by their labels in the tournaments of a range."""
+    """Return the bots with a matching label in the tournaments of a range, which ends with id `last`."""
     label = func.coalesce(entrants.c.name, entrants.c.label)
     rank = _rank(words, label)
     query = (

@@ -52,7 +52,7 @@ _MARK: Final = select(
         )
     )
 )
-"""The query of `StoredSums.results_mark`."""
+"""Query for the numbers that `StoredSums.results_mark` returns."""
 
 
 class StoredSums:

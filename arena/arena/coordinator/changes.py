@@ -86,7 +86,7 @@ def played_before(store: Store, bot: BotRecord) -> list[Played]:
 
 
 def needed_contents(store: Store) -> set[str]:
-    """Return the contents of bots in unfinished tournaments."""
+    """Return the hashes of the contents of bots in unfinished tournaments."""
     return {
         entrant.bot.content
         for tournament in _tournaments(store)

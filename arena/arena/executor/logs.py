@@ -88,6 +88,7 @@ def append(path: Path, data: bytes) -> None:
             data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
             # The file is filled to its maximum, so that nothing is appended after the note.
             data += b"\n" + _FULL.format(MAX_FILE).encode()
+        # In one write, which does not interleave with the writes of other workers.
         os.write(descriptor, data)
     finally:
         os.close(descriptor)

@@ -125,7 +125,7 @@ class _Motion:
     high: float
 
     def excess(self, chance: float) -> float:
-        """Return the excess at which an end at least as good as this one has this probability."""
+        """Return the excess at which an end at least as good as this one has the probability `chance`."""
         low, high = -10.0, 10.0
         for _ in range(_STEPS):
             middle = (low + high) / 2

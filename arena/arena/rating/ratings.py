@@ -40,7 +40,7 @@ class Gap:
     """The difference in rating of two bots."""
 
     elo: float
-    """Elo of the first named minus Elo of the second."""
+    """Elo of the bot named first, minus that of the other."""
     error: float
     """Half of the 95 % interval by the covariance, Elo: the figure after `+/-`; infinite without matches."""
     low: float

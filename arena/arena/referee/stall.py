@@ -21,7 +21,8 @@ Earlier delays are not, because a bot has a clock and can see the time they cost
 _MOST_TIMES = 20
 """Delays are given back up to this many times the length of the period near the deadline."""
 SUSPENDED_S = 0.01
-"""Seconds; the two clocks are not read at the same instant, and no suspend is shorter than this."""
+"""Seconds above which the difference of two clocks counts as a suspend: they are not read at the same
+instant, and no suspend is shorter than this."""
 _BUSY = 0.9
 """A bot that computed for this share of its time was not kept from computing."""
 _MOST = 0.6
@@ -36,7 +37,7 @@ class AnswerTime(NamedTuple):
     """The period in which a bot had to answer."""
 
     began: float
-    """Its start, by `time.monotonic`."""
+    """Start of the period, by `time.monotonic`."""
     limit_ms: float
     margin_s: float
     cpu_s: float

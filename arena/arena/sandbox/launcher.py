@@ -130,7 +130,7 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
 
 
 def _join_group(recipe: Recipe) -> None:
-    """Move this process to the bot's control group, while its folder is still visible."""
+    """Move this process to the bot's control group, while the folder of the group is still visible."""
     try:
         for folder in recipe.get("cgroup", []):
             processes = os.open(f"{folder}/cgroup.procs", os.O_WRONLY)

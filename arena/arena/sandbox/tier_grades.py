@@ -107,7 +107,7 @@ def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
 
 
 def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
-    """Run attacks in a tier and return its grade, without using the file.
+    """Run attacks in a tier and return its grade, which is neither read from the file nor stored.
 
     Args:
         tier: the isolation tier.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
 
 _WINDOW = 1 << 20
-"""Matches requested at once: replays are planned round by round, without a window."""
+"""Number of matches requested at once, more than any round has: replays are planned round by round."""
 _DRAWN = 1 << 64
 """Upper bound of `draw_number`, exclusive."""
 _ROOM = 0.98

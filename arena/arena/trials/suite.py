@@ -311,7 +311,7 @@ def surviving(token: str) -> list[int]:
 
 
 def leftovers(mark: str) -> list[str]:
-    """Return what a bot left in the kernel under a mark, and remove all but mounts; Linux only."""
+    """Return what a bot left in the kernel under names made of `mark`; remove all but mounts. Linux only."""
     found: list[str] = []
     libc, key = ctypes.CDLL(None), int(mark[:_KEY_DIGITS], 16)
     for words in map(str.split, _lines("/proc/sysvipc/shm")):

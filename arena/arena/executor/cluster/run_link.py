@@ -161,7 +161,7 @@ class ClusterRun(ABC):
 
     @abstractmethod
     def _piece(self, want: Want) -> ContentPiece:
-        """Return what a slot wants."""
+        """Return the piece that a slot requests."""
 
     @abstractmethod
     def _forget(self, slot: Slot | None) -> None:
