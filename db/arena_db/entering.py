@@ -172,7 +172,7 @@ def planned_for(connection: Connection, tournament: int, seats: Select[int]) -> 
 
 
 def unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
-    """Return the matches of disqualified bots that were never made void, by the change that disqualified."""
+    """Return matches of disqualified bots that were never made void, by id of the disqualifying change."""
     side = or_(matches.c.first_seat == entrants.c.seat, matches.c.second_seat == entrants.c.seat)
     query = (
         select(matches.c.id, entrants.c.left_change)

@@ -49,6 +49,7 @@ def write(
         write_rows(path, table, counted)
         sync_file(path)
         files[path.name] = {"sha256": hash_of(path)} | counted.facts()
+    # Written last, so that a folder with a manifest has all files, even if this process is killed.
     manifest: dict[str, Any] = {"format": FORMAT} | dict(about) | {"files": files}
     path = folder / MANIFEST
     path.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
