@@ -1,4 +1,4 @@
-"""Runs the migrations on a connection given in code, or for developers on `alembic -x db=FILE`."""
+"""Runs the migrations on a caller's connection, or, for developers, on the file of `alembic -x db=FILE`."""
 
 from alembic import context
 from sqlalchemy import NullPool, create_engine
@@ -8,7 +8,7 @@ from arena_db.models import metadata
 
 
 def run(connection: Connection) -> None:
-    """Run them; a transaction that is open stays open, for the caller to check and to commit."""
+    """Run the migrations; an open transaction stays open, so that the caller can check and commit it."""
     context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
     with context.begin_transaction():
         context.run_migrations()
@@ -16,7 +16,7 @@ def run(connection: Connection) -> None:
 
 def run_for_developer() -> None:
     file = context.get_x_argument(as_dictionary=True)["db"]
-    # No pragma turns foreign keys on here: with them a batch change of a parent deletes its children.
+    # Foreign keys stay off: with them on, rebuilding a table deletes the rows that refer to it.
     engine = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
     with engine.connect() as connection:
         run(connection)

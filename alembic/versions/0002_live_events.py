@@ -1,4 +1,4 @@
-"""Events of running matches for viewers, and commands with answers in place of requests."""
+"""Adds live events of running matches; replaces requests by commands, which have answers."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -19,7 +19,7 @@ def upgrade() -> None:
     _create_commands()
     _create_live_events()
     _create_live_pruned()
-    # A request without an answer is as old as the run it was meant for.
+    # Stored requests count as answered: the runs that they were meant for have ended.
     op.execute(
         "INSERT INTO commands (id, tournament_id, kind, payload, asked_at, taken_at, answered_at, answer) "
         "SELECT id, tournament_id, kind, '', created_at, coalesce(done_at, created_at), "

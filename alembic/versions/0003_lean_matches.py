@@ -1,4 +1,4 @@
-"""Matches without what each of them repeated: versions are stored once, repeats told by small numbers."""
+"""Stores matches in less space: version texts once in a table, and repeated matches as fingerprints."""
 
 import json
 import struct
@@ -43,7 +43,7 @@ TERMINATIONS = (
 TERMINATION_KNOWN = " OR ".join(f"termination = '{name}'" for name in TERMINATIONS)
 INDEXES = ("first_bot", "second_bot", "started_at", "termination", "tournament_id")
 PAGE = 1000
-"""Matches in memory at once."""
+"""Maximum number of matches in memory at once."""
 OLD = (
     *("id", "tournament_id", "number", "attempt", "first_seat", "second_seat", "first_bot", "second_bot"),
     *("outcome", "termination", "reason", "rated", "is_final", "actions", "num_opening", "times", "claims"),
@@ -96,7 +96,7 @@ def downgrade() -> None:
 
 
 def old_hash(row: Any) -> bytes:  # noqa: ANN401 — a row of a query
-    """Return the hash of a match as revision 0001 made it."""
+    """Return the hash of a match as revision 0001 computes it."""
     names = (
         *("tournament_id", "number", "attempt", "first", "second", "outcome", "termination", "reason"),
         *("rated", "is_final", "num_opening", "seed_first", "seed_second", "started_at", "duration_ms"),
@@ -108,7 +108,7 @@ def old_hash(row: Any) -> bytes:  # noqa: ANN401 — a row of a query
 
 
 def new_hash(row: Any) -> bytes:  # noqa: ANN401 — see above
-    """Return the hash of a match as this revision makes it."""
+    """Return the hash of a match as this revision computes it."""
     texts = (row.first, row.second, row.outcome, row.termination, row.tier, row.versions)
     numbers = (row.tournament_id, row.first_seat, row.second_seat, row.rated, row.is_final)
     same = struct.pack("<5q6I", *numbers, *map(len, texts)) + "".join(texts).encode()
@@ -120,7 +120,7 @@ def new_hash(row: Any) -> bytes:  # noqa: ANN401 — see above
 
 
 def fingerprint(row: Any) -> int:  # noqa: ANN401 — see above
-    """Return what tells a match from those that are not alike."""
+    """Return a number that is equal for matches with the same seats, result and moves, up to symmetry."""
     same = (row.tournament_id, row.first_seat, row.second_seat, row.outcome, row.rated)
     salt = int.from_bytes(sha256("/".join(map(str, same)).encode()).digest()[:8]) >> 1
     return salt ^ (int.from_bytes(row.match_hash[:8]) >> 1)
@@ -129,7 +129,7 @@ def fingerprint(row: Any) -> int:  # noqa: ANN401 — see above
 def _copy(
     read: str, names: tuple[str, ...], before: Callable[[Any], bytes], after: Callable[[Any], bytes]
 ) -> None:
-    """Copy all matches; one that was not as its hash says is not so afterwards."""
+    """Copy all matches; a match that contradicted its hash still does afterwards."""
     marks = ",".join("?" * len(names))
     write = f"INSERT INTO matches ({','.join(names)}) VALUES ({marks})"  # noqa: S608 — names of our own columns
     for page in _pages(read):

@@ -1,4 +1,4 @@
-"""What bots said and how judges see matches, beside the matches; people play, too."""
+"""Adds the remarks of bots, the analyses of judges, and tournaments in which a person plays."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -54,7 +54,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in ("analyses", "remarks"):
         op.drop_table(table)
-    # A match of a person is one of two all the same.
+    # The older version has no plays; a match of two entrants is the closest type.
     op.execute("UPDATE tournaments SET type = 'match' WHERE type = 'play'")
     op.execute("DELETE FROM commands WHERE kind = 'new'")
     _allow("commands", "kind", KINDS)
@@ -62,7 +62,7 @@ def downgrade() -> None:
 
 
 def _allow(table: str, column: str, values: tuple[str, ...]) -> None:
-    """Let a column have these values and no others."""
+    """Restrict a column to these values."""
     name = op.f(f"ck_{table}_{column}_known")
     known = " OR ".join(f"{column} = '{value}'" for value in values)
     with op.batch_alter_table(table, table_kwargs={"sqlite_strict": True}) as batch:

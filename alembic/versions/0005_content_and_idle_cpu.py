@@ -1,4 +1,4 @@
-"""What ran and how: the hash of a bot's code; idle CPU, limits and runtimes of a match; `pondering`."""
+"""Adds the hash of a bot's code; idle CPU time, limits and runtimes of a match; `pondering`."""
 
 import struct
 from hashlib import sha256
@@ -32,7 +32,7 @@ CHECKS = {
 }
 COLUMNS = ("idle_cpu_first_ms", "idle_cpu_second_ms", "limits", "runtime_first", "runtime_second")
 PAGE = 1000
-"""Matches in memory at once."""
+"""Maximum number of matches in memory at once."""
 READ = (
     "SELECT m.*, f.identity AS first, s.identity AS second, v.content AS versions FROM matches AS m "
     "JOIN bots AS f ON f.id = m.first_bot JOIN bots AS s ON s.id = m.second_bot "
@@ -55,7 +55,7 @@ def upgrade() -> None:
     with op.batch_alter_table("bots", table_kwargs=STRICT) as batch:
         batch.add_column(sa.Column("content", sa.Text()))
         batch.create_check_constraint(op.f("ck_bots_content_length"), "length(content) BETWEEN 64 AND 64")
-    # One batch for all: each one copies every match.
+    # One batch for all columns, because each batch copies every match.
     with op.batch_alter_table("matches", table_kwargs=STRICT) as batch:
         for name in COLUMNS:
             batch.add_column(sa.Column(name, MILLISECONDS if name.endswith("_ms") else sa.Text()))
@@ -94,7 +94,7 @@ def record_hash(row: Any, termination: str, setting: bytes) -> bytes:  # noqa: A
 
 
 def setting_part(row: Any) -> bytes:  # noqa: ANN401 - a row of a query
-    """Return the bytes of the columns that are new, none where all are NULL."""
+    """Return the hashed bytes of the new columns; empty if all of them are NULL."""
     values = [getattr(row, name) for name in COLUMNS]
     if values == [None] * len(COLUMNS):
         return b""
@@ -104,14 +104,14 @@ def setting_part(row: Any) -> bytes:  # noqa: ANN401 - a row of a query
 
 
 def _forget() -> None:
-    """Remove what the older version does not know; a match that was damaged stays damaged."""
+    """Remove what the older version does not know; a match that contradicts its hash still does then."""
     connection = op.get_bind()
     last = 0
     while page := list(connection.exec_driver_sql(READ, (last, PAGE))):
         rows: list[tuple[bytes, str, int]] = []
         for row in page:
             is_sound = record_hash(row, row.termination, setting_part(row)) == row.record_hash
-            # To the older version the bot failed in some other way.
+            # The older version has no `pondering`; `bot_error` is the closest termination.
             termination = "bot_error" if row.termination == "pondering" else row.termination
             kept = record_hash(row, termination, b"") if is_sound else row.record_hash
             rows.append((kept, termination, row.id))

@@ -1,8 +1,7 @@
-"""Pools in typed columns; sums of results per encounter, kept; plies and opening of a match in columns.
+"""Adds pools in typed columns, stored sums of encounters, and columns for plies and opening of a match.
 
-This revision makes the tables and marks all matches as not counted yet (`summing`). They are counted
-afterwards, in batches of a transaction each, by whatever opens the store: `arena_db.resumming`, which also
-rebuilds the sums.
+This revision creates the tables and marks all matches as not counted yet (`summing`). The next process that
+opens the store counts them, one batch per transaction: see `arena_db.resumming`.
 """
 
 import re
@@ -22,7 +21,7 @@ BIG = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 STRICT = {"sqlite_strict": True}
 ROWLESS = {"sqlite_strict": True, "sqlite_with_rowid": False}
 PAGE = 1000
-"""Matches in memory at once."""
+"""Maximum number of matches in memory at once."""
 WATCHDOG_MS = 60_000
 DAY_MS = 86_400_000
 SECONDS = r"(?:[0-9]{1,5}:)?[0-9]{1,5}(?:\.[0-9]{1,3})?"
@@ -31,7 +30,7 @@ POOL = re.compile(
     rf"|(?:(?P<moves>[0-9]{{1,4}})/)?(?P<base>{SECONDS})(?:\+(?P<inc>{SECONDS}))?)?"
     r"(?:(?:^| )(?P<nodes>[0-9]{1,18}) nodes)? (?P<process>hosted|in-process)\Z"
 )
-"""The name of a pool as revisions up to 0005 stored it: a limit and how bots were run."""
+"""The name of a pool as revisions up to 0005 stored it: the limit, and the kind of process."""
 SIDES = ("first", "second")
 RESULTS = [f"{side}_{result}" for side in SIDES for result in ("losses", "draws", "wins")]
 SUMS = [
@@ -72,7 +71,7 @@ def upgrade() -> None:
         batch.create_foreign_key(op.f("fk_tournaments_pool_id"), "pools", ["pool_id"], ["id"])
         batch.drop_constraint(op.f("ck_tournaments_pool_length"), type_="check")
         batch.drop_column("pool")
-    # In place: SQLite adds a column with a default without touching a row.
+    # Added in place, because SQLite adds a column with a default without rewriting rows.
     zero = sa.text("0")
     op.add_column("matches", sa.Column("num_plies", sa.Integer(), server_default=zero, nullable=False))
     op.add_column("matches", sa.Column("opening_hash", BIG, server_default=zero, nullable=False))
@@ -142,7 +141,7 @@ def _create_pools() -> None:
 
 
 def _name_pools() -> None:
-    """Store the pools that tournaments name, and point to them."""
+    """Store the pools that tournaments name, and let the tournaments refer to them."""
     connection = op.get_bind()
     op.add_column("tournaments", sa.Column("pool_id", BIG, nullable=True))
     columns = ("mode", "move_ms", "base_ms", "inc_ms", "moves", "nodes", "process", "label", "game", "name")
@@ -159,14 +158,14 @@ def _name_pools() -> None:
 
 
 def typed(name: str) -> tuple[str, int, int, int, int, int, str, str]:
-    """Return mode, times in ms, moves, nodes, process and label of a pool; what is no limit is a label."""
+    """Return mode, times in ms, moves, nodes, process and label; a name without a limit is a label."""
     found = POOL.match(name)
     limit = None if found is None else _limit(found)
     if found is None or limit is None:
         process = "in-process" if name == "training" else "hosted"
         return ("none", 0, 0, 0, 0, 0, process, name)
     row = (*limit, int(found["nodes"] or 0), found["process"], "")
-    # What is printed again in other words, such as 1:30 for 90 s, stays as it is.
+    # A name that would be printed differently, such as 1:30 for 90 s, stays a label.
     return row if printed(*row[:7]) == name else ("none", 0, 0, 0, 0, 0, found["process"], name)
 
 
@@ -255,7 +254,7 @@ def _create_sums() -> None:
 
 
 def _count_unique() -> None:
-    """Count again which matches were the first of their kind, as revisions up to 0005 kept it."""
+    """Count the distinct matches of each tally, as revisions up to 0005 stored them."""
     with op.batch_alter_table("tallies", table_kwargs=ROWLESS) as batch:
         batch.add_column(sa.Column("num_unique", sa.Integer(), server_default=sa.text("0"), nullable=False))
     keys = ("first_seat", "second_seat", "outcome", "termination", "rated")
@@ -269,7 +268,7 @@ def _count_unique() -> None:
 
 
 def fingerprint(row: Any) -> int:  # noqa: ANN401 — a row of a query
-    """Return what tells a match from those that are not alike, as revision 0003 made it."""
+    """Return the number by which revision 0003 recognises matches with equal seats, result and moves."""
     same = (row.tournament_id, row.first_seat, row.second_seat, row.outcome, row.rated)
     salt = int.from_bytes(sha256("/".join(map(str, same)).encode()).digest()[:8]) >> 1
     return salt ^ (int.from_bytes(row.match_hash[:8]) >> 1)

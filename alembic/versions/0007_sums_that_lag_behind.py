@@ -1,8 +1,7 @@
-"""The mark up to which matches are in the kept sums: a save only appends, and sums follow in batches.
+"""Adds the mark up to which matches are in the stored sums: a save only appends, sums follow in batches.
 
-Up to revision 0006 the row of `summing` was there only while an upgrade was going on; all matches of a store
-without it are counted. Going back leaves such a row where matches are not counted yet, and revision 0006
-counts them.
+Up to revision 0006 the row of `summing` existed only during an upgrade; in a store without it, all matches
+are counted. A downgrade leaves such a row if matches are not counted yet, and revision 0006 then counts them.
 """
 
 import sqlalchemy as sa

@@ -1,4 +1,4 @@
-"""Ratings of a tournament as it went; tournaments of older stores have none, and readers compute theirs."""
+"""Adds ratings over time; tournaments of older stores have none, so readers compute theirs."""
 
 import sqlalchemy as sa
 from alembic import op

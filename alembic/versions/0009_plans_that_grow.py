@@ -1,6 +1,6 @@
-"""Plans that grow by batches: what is known of the whole plan, what was decided, what is not played any more.
+"""Stores plans that grow by batches: adds totals, decisions and dropped matches.
 
-Plans of older stores are complete, and were made as one batch.
+Plans of older stores are complete, and each becomes one batch.
 """
 
 import sqlalchemy as sa
@@ -69,7 +69,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.drop_table("batches")
-    # An older version plays what is not done. What was begun stays all the same: void attempts point to it.
+    # Dropped matches are removed, because an older version would play them, except those to which void
+    # attempts refer.
     op.execute(
         "DELETE FROM live_events WHERE EXISTS (SELECT 1 FROM planned WHERE planned.state = 'dropped' "
         "AND planned.tournament_id = live_events.tournament_id AND planned.number = live_events.number)"
@@ -119,7 +120,7 @@ def _create_batches() -> None:
 
 
 def _allow(table: str, column: str, values: tuple[str, ...], kwargs: dict[str, bool]) -> None:
-    """Allow a column these values and no others."""
+    """Restrict a column to these values."""
     name = op.f(f"ck_{table}_{column}_known")
     known = " OR ".join(f"{column} = '{value}'" for value in values)
     with op.batch_alter_table(table, table_kwargs=kwargs) as batch:

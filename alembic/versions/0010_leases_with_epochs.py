@@ -1,6 +1,6 @@
-"""Leases with an epoch, which each claim raises, and the time when their holder last wrote.
+"""Adds the epoch of a lease, which each claim increments, and the time when its holder last wrote.
 
-A lease of an older store has had no claim that was counted, and was last heard of when it was last renewed.
+A lease of an older store gets epoch 0; its holder last wrote when it last renewed the lease.
 """
 
 import sqlalchemy as sa
@@ -20,7 +20,7 @@ def upgrade() -> None:
     with op.batch_alter_table("leases", table_kwargs=STRICT) as batch:
         batch.add_column(sa.Column("epoch", sa.Integer(), nullable=False, server_default="0"))
         batch.add_column(sa.Column("beat_at", DOUBLE, nullable=False, server_default="0"))
-    # Revisions before this one renewed a lease for a minute.
+    # In earlier revisions each renewal lasted a minute.
     op.execute("UPDATE leases SET beat_at = expires_at - 60 WHERE uuid <> ''")
     with op.batch_alter_table("leases", table_kwargs=STRICT) as batch:
         batch.alter_column("epoch", server_default=None)

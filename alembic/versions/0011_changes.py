@@ -1,4 +1,4 @@
-"""What people change afterwards: void matches, entrants who join or leave; origins of merged tournaments."""
+"""Adds changes to tournaments (void matches, bots that join or leave), and origins of merged tournaments."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Seals: hashes of what never changes of a tournament. What older stores hold is sealed as it is now."""
+"""Adds seals: hashes of the unchanging data of a tournament. Data of older stores are sealed as they are."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Replayed ratings of events that were paired by their own results; live events of changes of a league."""
+"""Adds replayed ratings of tournaments that were paired by their own results, and live events of changes."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -37,7 +37,7 @@ def upgrade() -> None:
 
 
 def know_kinds(kinds: tuple[str, ...]) -> None:
-    """Change the kinds of live events; their numbers go on, for viewers ask for later ones."""
+    """Change the kinds of live events; numbering continues, because viewers ask for events after a number."""
     connection = op.get_bind()
     newest = "SELECT seq FROM sqlite_sequence WHERE name = 'live_events'"
     last = connection.exec_driver_sql(newest).scalar()

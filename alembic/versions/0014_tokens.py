@@ -1,4 +1,4 @@
-"""Accounts and tokens of those who may ask a server."""
+"""Adds accounts and tokens of people and programs that may access a server."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,7 +1,7 @@
-"""Numbers of live events by tournament, raised in the row of its lease: the order of commits is theirs.
+"""Numbers live events by tournament, with the counter in its lease: numbers follow the order of commits.
 
-This is the first revision that a database on a server has, so it is only ever run on files. Numbers that were
-given stay, and go on in each tournament from the highest of all, for viewers ask for later ones.
+Databases on a server begin with this revision or a later one, so it only ever runs on files. Assigned numbers
+stay, and each tournament continues from the highest one, because viewers ask for events after a number.
 """
 
 import sqlalchemy as sa
@@ -36,7 +36,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    # Numbers would be those of several events: nobody who watches an older version goes on from them.
+    # Several events have the same number, which the older version does not permit.
     op.execute("DELETE FROM live_events")
     _key_events("seq", autoincrement=True)
     op.create_table(
@@ -60,7 +60,7 @@ def downgrade() -> None:
 
 
 def _key_events(*key: str, autoincrement: bool = False) -> None:
-    """Make the table anew with this key; a key of one column has no name by which it could be dropped."""
+    """Create the table again with this key; a key of one column has no name by which it could be dropped."""
     op.create_table(
         "live_events_keyed",
         sa.Column("seq", BIG, autoincrement=autoincrement, nullable=False),

@@ -1,4 +1,4 @@
-"""Tournaments whose matches are in files, and ratings over time that outlive the rows of their matches."""
+"""Adds tournaments whose matches are in files, and keeps ratings over time without the rows of matches."""
 
 import sqlalchemy as sa
 from alembic import op

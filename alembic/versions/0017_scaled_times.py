@@ -1,4 +1,4 @@
-"""Pools of bots whose seconds are scaled by the speed of their worker machine."""
+"""Adds pools of bots whose seconds are scaled by the speed of their worker machine."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    # The seal of a tournament covers its pool: with another name of the pool it would not be valid.
+    # Refused rather than renamed: the seal of a tournament includes its pool, and would no longer be valid.
     if op.get_bind().execute(COUNT).scalar():
         raise RuntimeError("revision 0016 cannot store tournaments with --speed scale; delete them first")
     know_processes(PROCESSES)

@@ -1,6 +1,6 @@
-"""An index of durations by class, in which new matches of a class lie together.
+"""Indexes durations by class: new matches of a class are next to each other.
 
-In an index of exact durations every new match changed another page.
+In an index of exact durations, every new match changed another page.
 """
 
 import sqlalchemy as sa

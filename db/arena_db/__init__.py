@@ -1,1 +1,1 @@
-"""The store: rows, not rules."""
+"""The store: writes and reads the rows of tournaments and matches; it does not know the rules of games."""

@@ -43,16 +43,16 @@ _Parameters = ParamSpec("_Parameters")
 _PATIENCE_S: Final = 60.0
 """Seconds for which a write is retried while a server is away: the length of a lease."""
 _FIRST_PAUSE_S: Final = 0.05
-"""Seconds before the second attempt; each later pause is twice as long,"""
+"""Seconds before the second attempt; each later pause is twice as long."""
 _LONGEST_PAUSE_S: Final = 1.0
-"""up to this many seconds, so that a run goes on soon after the server is back."""
+"""Maximum seconds between two attempts, so that a run goes on soon after the server is back."""
 
 _SHORT_MS: Final = 1000
-"""Milliseconds a save waits for the lock if results wait in files already."""
+"""Milliseconds that a save waits for the lock if results wait in files already."""
 
 
 class _HasAccess(Protocol):
-    """A part of a store: whatever has the store's connections."""
+    """A part of a store, which has the store's connections."""
 
     _access: Access
 
@@ -78,8 +78,8 @@ def patient(
 ) -> Callable[Concatenate[_Part, _Parameters], _Result]:
     """Decorate a method of a part of a store: in the store of a run it is retried while the server is away.
 
-    A run calls it between two matches and has no use for an error: the server is away when it restarts.
-    Without this, a run survives only if it happens to save results at that moment.
+    A run calls such methods between two matches, and a restart of the server must not end it. Saves of
+    results are retried anyway; this protects the other calls.
 
     Args:
         call: reads, or writes something that may be written twice.
@@ -132,7 +132,7 @@ class Access:
         """Interrupt the running query and all later ones; see `Store.interrupt`."""
         if not self.settings.read_only:
             raise RefusedError(f"{self.place} is open for writing, so its queries cannot be interrupted")
-        # First the flag: a query that begins after the interruption must see it.
+        # The flag is set first: a query that begins after the interruption must see it.
         self._is_stopped = True
         self.backend.interrupt()
 
@@ -250,7 +250,7 @@ class Access:
         return found
 
     def _is_wanted(self) -> Callable[[], bool] | None:
-        """Return whether this thread's query is still wanted, as a callable; None if not interruptible."""
+        """Return a function that says whether this thread's query is wanted; None if not interruptible."""
         if not self.settings.read_only:
             return None
         interest = self._asking.interest

@@ -138,6 +138,7 @@ def find_faults(connection: Connection) -> Iterator[str]:
 def _sealed(analysis: JudgedMatch) -> bytes:
     """Return an analysis compressed, followed by a digest that readers of the actions skip."""
     rows = [_row(ply) for ply in analysis.plies]
+    # An analysis of the solver keeps the older form, a list alone.
     said: object = {"by": analysis.identity, "plies": rows} if analysis.identity else rows
     packed = zlib.compress(json.dumps(said, separators=(",", ":")).encode())
     return packed + _digest(analysis.match, analysis.name, analysis.made_at, packed)
@@ -160,6 +161,7 @@ def _parts(content: bytes) -> tuple[bytes, bytes]:
     """Return the compressed part and the digest after it, empty if there is none."""
     reader = zlib.decompressobj()
     reader.decompress(content)
+    # zlib stops at the end of its stream, so the length of the compressed part need not be stored.
     digest = reader.unused_data
     return content[: len(content) - len(digest)], digest
 
@@ -194,14 +196,14 @@ def _ply(row: list[Any] | None) -> JudgedPly:
 
 
 def _number(given: object) -> float | None:
-    # Almost all are floats, and pages about bots read 100,000 of them.
+    # Floats first, because almost all values are floats, and pages about bots read 100,000 of them.
     if given is None or type(given) is float:
         return given
     return float(str(given))
 
 
 class StoredAnalyses:
-    """The analyses of matches: what judges say of them."""
+    """The analyses of matches by judges."""
 
     def __init__(self, access: Access) -> None:
         self._access = access

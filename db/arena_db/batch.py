@@ -113,7 +113,8 @@ def load(
                 batch.dropped.add(number)
         # Attempts, not matches: of one match several void attempts may be stored.
         batch.stored.update(tuple(row) for row in connection.exec_driver_sql(_stored_text(dialect), place))
-    # Only then, as an archived tournament has no rows here; the usual batch is spared a query.
+    # A cold tournament has no planned rows. Checked only if none were found, which spares the usual batch a
+    # query.
     if not batch.plan:
         require_warm(connection, tournament)
     return batch

@@ -39,7 +39,7 @@ class ChangeRecord(NamedTuple):
 class StoredChanges:
     """The changes of tournaments, each with its author and reason; every write is one transaction.
 
-    The run of a tournament notices a change by `last`.
+    The run of a tournament polls `last` to notice changes.
     """
 
     def __init__(self, access: Access) -> None:

@@ -105,7 +105,7 @@ def _uncollected() -> Generator[None]:
 
 
 def _find_run_faults(connection: Connection, tournament: int) -> list[str]:
-    """Return faults that would make a run play or store the wrong thing, without reading its past.
+    """Return faults that would make a run play or store the wrong thing, without reading played matches.
 
     These are faults of the schema, of the tournament's fields and bots, and of the unplayed part of its plan.
     """
@@ -166,6 +166,7 @@ def _rule_queries() -> list[tuple[str, Select[Any], dict[str, Select[Any]]]]:
         rules = {str(rule.name): rule for rule in table.constraints if isinstance(rule, CheckConstraint)}
         broken = {name: text(f"NOT ({rules[name].sqltext})") for name in sorted(rules)}
         if broken:
+            # A sound table takes one query; only if a row breaks any rule are the rules checked one by one.
             counts = {name: select(func.count()).select_from(table).where(broken[name]) for name in broken}
             any_broken = select(text("1")).select_from(table).where(or_(*broken.values())).limit(1)
             found.append((table.name, any_broken, counts))
@@ -180,6 +181,8 @@ def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iter
     kept = {tuple(row) for row in connection.execute(select(*(tallies.c[name] for name in names)))}
     counted = reading.tallies()
     if counted is None:
+        # The pass over all matches was cut short by damage, so SQL counts the stored ones. Matches in files
+        # are not counted, and their tallies are taken as right.
         cold = set(connection.scalars(select(cold_tournaments.c.tournament_id)))
         counted = {tuple(row) for row in connection.execute(recount([]))}
         counted |= {row for row in kept if row[0] in cold}
@@ -189,7 +192,8 @@ def _tallies(connection: Connection, reading: match_faults.MatchReading) -> Iter
 
 
 _LONGEST_LEASE_S: Final = 86_400.0
-"""Seconds. A lease lasts a minute; one that lasts more than a day would lock everybody out."""
+"""Maximum seconds that a lease may still last: normally a minute; one of more than a day would keep all other
+processes out."""
 
 
 def _faults_of_runs(connection: Connection) -> Iterator[str]:
@@ -239,7 +243,7 @@ def _is_object(text: Any) -> bool:  # noqa: ANN401 - of a damaged row, anything
 
 
 class StoreIntegrity:
-    """The soundness of a store: it is checked, and derived data are repaired."""
+    """Checks the data of a store, and repairs those derived from plans and matches."""
 
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -276,7 +280,7 @@ class StoreIntegrity:
         the matches or their seals are removed.
 
         Args:
-            tell: called with one sentence for each change, after all of it is stored.
+            tell: called with one sentence for each change, after all changes are stored.
 
         Raises:
             DamagedError: the file, the schema or the plan has damage that rebuilding cannot repair; then
@@ -301,6 +305,7 @@ def repair(connection: Connection) -> list[str]:
         DamagedError: other damage keeps it from being rebuilt.
     """
     return [
+        # In this order, because each step reads what the steps before it have rebuilt.
         *_mend_schema(connection),
         *integrity.mend_pages(connection, _DERIVED),
         *plan_faults.repair(connection),
@@ -338,7 +343,7 @@ def _indexes() -> dict[str, Index]:
 
 
 _MOST: Final = 20
-"""Faults named of one tournament."""
+"""Maximum number of faults reported for one tournament."""
 
 
 def _faults_of_cold(connection: Connection, reading: MatchReading) -> Iterator[str]:

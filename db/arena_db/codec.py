@@ -37,7 +37,7 @@ _SETTING: Final = struct.Struct("<2d3I")
 
 
 def pack_actions(actions: Sequence[int], num_actions: int) -> bytearray:
-    """Return one byte per action, two (little-endian) in a game of more than 256.
+    """Return one byte per action, two (little-endian) in a game with more than 256 actions.
 
     Raises:
         RefusedError: an action is not in `[0, num_actions)`.
@@ -134,7 +134,7 @@ def setting_part(idle_cpu_ms: tuple[float | None, float | None], texts: tuple[st
     A record without these facts keeps the hash that older versions computed.
 
     Args:
-        idle_cpu_ms: of the first and the second bot.
+        idle_cpu_ms: idle CPU milliseconds of the first and the second bot.
         texts: limits, runtimes of both bots.
     """
     if idle_cpu_ms == (None, None) and texts == (None, None, None):
@@ -160,8 +160,8 @@ def record_hash(  # noqa: PLR0913, PLR0917 - it is called for every match: no ob
         numbers: number, attempt, num_opening, seed_first, seed_second, duration_ms, length of `same` in
             bytes.
         started_at: in UTC seconds.
-        reason: how it ended.
-        fault: the evidence.
+        reason: how the match ended, as text.
+        fault: the evidence of a fault, as JSON; empty without one.
         blobs: actions, times, claims, match hash.
         setting: result of `setting_part`.
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from arena_db.cold.thawing import ColdTournament
 
 _MOST: Final = 4
-"""Cold tournaments that stay loaded; each takes the size of its rows, most of it on the disk."""
+"""Maximum number of cold tournaments that stay loaded; each occupies the size of its rows, mostly on the
+disk."""
 
 
 class _Loaded:
@@ -50,8 +51,8 @@ class OpenedTournaments:
         while True:
             found = self._entry(cold)
             with found.lock:
-                # Others may have displaced it while this thread waited for the lock. Loaded again it would be
-                # closed by nobody, and return to the pool with its temporary tables.
+                # Others may have displaced it while this thread waited for the lock. Loaded again, it would
+                # never be closed, and would return to the pool with its temporary tables.
                 if found.is_closed:
                     continue
                 if found.connection is None:
@@ -74,7 +75,7 @@ class OpenedTournaments:
         return found
 
     def is_loaded(self, cold: ColdTournament) -> bool:
-        """Return whether reading a cold tournament takes no time."""
+        """Return whether a cold tournament is loaded, so that it can be read at once."""
         return (cold.id, cold.manifest_hash) in self._loaded
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ cold_tournaments = Table(
     "cold_tournaments",
     metadata,
     columns.tournament_key(),
-    # Relative to the folder of the store if it lies there, so that both can be moved together.
+    # Relative to the folder of the store if it is there, so that both can be moved together.
     columns.text("folder"),
     columns.blob("manifest_hash"),
     columns.integer("num_matches"),
@@ -30,7 +30,7 @@ cold_tournaments = Table(
     sqlite_strict=True,
 )
 
-# When the cold matches ended that date a rating over time, so that a chart needs no file.
+# End times of the cold matches that rating points end with, so that a chart needs no file.
 cold_ends = Table(
     "cold_ends",
     metadata,
@@ -41,8 +41,8 @@ cold_ends = Table(
     sqlite_with_rowid=False,
 )
 
-# Tournaments whose clusters were removed after their end; their sums were kept. A change of the sums restores
-# them from the matches first.
+# Tournaments whose clusters were removed after their end; their sums were kept. Before the sums can change,
+# the clusters are restored from the matches.
 pruned_tournaments = Table(
     "pruned_tournaments",
     metadata,

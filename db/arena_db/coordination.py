@@ -1,4 +1,4 @@
-"""Leases of tournaments: one owner runs a tournament at a time; and commands to the owner."""
+"""Leases, by which one owner at a time runs a tournament, and commands to that owner."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def claim(
 def last_claim(connection: Connection, owner: Owner) -> int | None:
     """Return the id of the tournament that a process claimed last, whether or not it still holds it."""
     known = asdict(owner)
-    # The program that started the process knows its id and starting time, but not the number that it drew.
+    # The program that started the process knows its id and starting time, but not the uuid that it drew.
     del known["uuid"]
     same = [leases.c[name] == value for name, value in known.items()]
     newest = select(leases.c.tournament_id).where(*same).order_by(leases.c.beat_at.desc()).limit(1)

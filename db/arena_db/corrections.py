@@ -42,7 +42,7 @@ changes = Table(
 voids = Table(
     "voids",
     metadata,
-    # No reference: the matches of a cold tournament are in files.
+    # No foreign key: the matches of a cold tournament are in files.
     Column("match_id", columns.big(), primary_key=True, autoincrement=False),
     Column("change_id", columns.big(), ForeignKey("changes.id"), primary_key=True, autoincrement=False),
     Column("undone_change", columns.big(), ForeignKey("changes.id")),
@@ -52,7 +52,7 @@ voids = Table(
 )
 columns.partial_index("uq_voids_present", voids.c.match_id, unique=True, where=text("undone_change IS NULL"))
 
-# Tournaments merged from another store, which plays them.
+# Tournaments merged from another store, in which they are played.
 origins = Table(
     "origins",
     metadata,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.expression import ClauseElement
 
 _numbers: Final = count()
-"""Names of cursors; two of one connection must differ."""
+"""Numbers for names of cursors: two cursors of one connection must have different names."""
 
 
 def _module(dialect: str) -> Any:  # noqa: ANN401 - a module of SQLAlchemy

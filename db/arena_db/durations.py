@@ -1,4 +1,4 @@
-"""Classes of durations, for an index in which new matches lie together.
+"""Classes of durations, for an index in which new matches are next to each other.
 
 Durations are in milliseconds, so in an index of exact ones nearly every new match changes another page: at a
 million matches, half of all pages that a save wrote. In an index by class, the matches of a class are in the

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 Rest: TypeAlias = Literal["as planned", "again", "never"]
-"""Fate of the unplayed matches that a bot left behind, once it rejoins: planned ones are played; dropped ones
-are played, too; or none is."""
+"""What happens to the unplayed matches of a bot that rejoins: `as planned` plays those still planned, `again`
+also those that were dropped, and `never` none of them."""
 
 
 def join(connection: Connection, tournament: int, entrant: Entrant, why: Why, rest: Rest) -> Entrant:
@@ -69,6 +69,7 @@ def join(connection: Connection, tournament: int, entrant: Entrant, why: Why, re
     else:
         raise TakenError(f"{known.label} takes part already")
     _open(connection, tournament)
+    # Replayed ratings come from simulations with exactly the bots that took part.
     replays.forget(connection, tournament)
     return next(one for one in planning.list_entrants(connection, tournament) if one.seat == seat)
 
@@ -76,6 +77,7 @@ def join(connection: Connection, tournament: int, entrant: Entrant, why: Why, re
 def _open(connection: Connection, tournament: int) -> None:
     """Reopen the complete plan of a tournament."""
     if connection.scalar(select(tournaments.c.is_planned).where(tournaments.c.id == tournament)):
+        # The total is unknown until the schedule has planned with the new bot.
         seals.change(connection, tournament, is_planned=0, num_total=None, decision="")
     ended = (tournaments.c.id == tournament) & (tournaments.c.state == "finished")
     connection.execute(update(tournaments).where(ended).values(state="stopped"))
@@ -170,13 +172,13 @@ def planned_for(connection: Connection, tournament: int, seats: Select[int]) -> 
 
 
 def unjudged(connection: Connection, tournament: int) -> dict[int, list[int]]:
-    """Return the never voided matches of disqualified bots, by the change that disqualified the bot."""
+    """Return matches of disqualified bots that were never made void, by id of the disqualifying change."""
     side = or_(matches.c.first_seat == entrants.c.seat, matches.c.second_seat == entrants.c.seat)
     query = (
         select(matches.c.id, entrants.c.left_change)
         .join_from(matches, entrants, (entrants.c.tournament_id == matches.c.tournament_id) & side)
         .where(matches.c.tournament_id == tournament, entrants.c.state == "out")
-        # A match with any void, even an undone one, was decided on before.
+        # A void, even an undone one, means that an operator has decided about this match before.
         .where(~exists().where(voids.c.match_id == matches.c.id))
     )
     found: dict[int, list[int]] = {}

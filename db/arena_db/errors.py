@@ -23,7 +23,7 @@ from __future__ import annotations
 
 
 class DatabaseError(Exception):
-    """The base of all errors of the store; its text names the file and the way out."""
+    """The base of all errors of the store; its text names the file and says what to do."""
 
 
 class MissingError(DatabaseError):

@@ -115,7 +115,7 @@ def translated(place: object, driver_error: type[Exception] = DBAPIError) -> Gen
         driver_error: base class of the driver's exceptions, where a block calls the driver itself.
 
     Raises:
-        DatabaseError: of the matching kind.
+        DatabaseError: the subclass that matches the exception.
     """
     try:
         yield
@@ -141,7 +141,8 @@ def reading(place: object, driver_error: type[Exception]) -> Generator[None]:
         driver_error: base class of the driver's exceptions.
 
     Raises:
-        DatabaseError: of the matching kind; DamagedError for a row that breaks the rules of its table.
+        DatabaseError: the subclass that matches the exception; DamagedError for a row that breaks the rules
+            of its table.
     """
     with translated(place):
         try:

@@ -33,11 +33,11 @@ class Fence(NamedTuple):
 def pass_fence(connection: Connection, fence: Fence) -> None:
     """Check that the claim is still the last one; the first statement of a transaction with the write lock.
 
-    A flag in memory would not do: a process that is stopped between checking the flag and committing would
-    write when it resumes, hours later. No other claim can be made between this statement and the commit: on a
-    server it locks the lease row, which other tournaments do not wait for. As part of each save it writes
-    nothing and queries through the driver itself: through SQLAlchemy it takes six times as long. `beat`
-    renews the lease.
+    A flag in memory would not be enough: a process suspended between checking the flag and committing would
+    write when it resumes, perhaps hours later. No other claim can be made between this statement and the
+    commit: on a server it locks the lease row, which other tournaments do not wait for. This check is part of
+    each save, so it writes nothing and uses the driver directly: through SQLAlchemy it takes six times as
+    long. `beat` renews the lease.
 
     Raises:
         LeaseLostError: another claim was made; the caller rolls back.

@@ -107,7 +107,7 @@ def match_conditions(connection: Connection, where: MatchFilter) -> list[ColumnE
 
 
 def _lasts(sign: str, number: int) -> ColumnElement[bool]:
-    """Return whether the duration of a match compares so with a number of milliseconds."""
+    """Return the condition that the duration of a match is on this side of a number of milliseconds."""
     # The bound of classes follows from that of milliseconds, and an index can evaluate it.
     wide = sign if sign == "=" else f"{sign[0]}="
     return and_(SIGNS[sign](matches.c.duration_ms, number), SIGNS[wide](DURATION_CLASS, class_of(number)))
@@ -149,6 +149,7 @@ def _begins_with(opening: OpeningFilter) -> ColumnElement[bool]:
     packed = bytes(pack_actions(opening.actions, opening.num_actions))
     num = len(opening.actions)
     given = matches.c.num_opening
+    # In another game the same bytes stand for other moves.
     own = (tournaments.c.id == matches.c.tournament_id) & (tournaments.c.game == opening.game)
     return and_(
         given >= num if opening.is_beginning else given == num,
@@ -184,7 +185,7 @@ def _is_judged(
     """Return whether one judge meets all conditions on grades, or that no judge graded the match.
 
     An interrupted analysis does not cover the whole match, so its mistakes are unknown and it meets no
-    condition. SQLite calls a function of ours for each analysis. A server cannot: it has no function that
+    condition. SQLite calls `judging.num_mistakes` for each analysis. A server cannot: it has no function that
     decompresses them, so they are read and counted here, each of them once per process.
 
     Args:
@@ -245,7 +246,7 @@ def _count(
     if len(_known) > _MOST_KNOWN:
         _known.clear()
     keys = {(match, name): (digest, num_opening) for match, name, digest, num_opening, _ in rows}
-    # What this query needs stays here, whatever another thread clears meanwhile.
+    # A copy of what this query needs: another thread may clear the cache meanwhile.
     found = {key: num for key in keys.values() if (num := _known.get(key, _UNCOUNTED)) != _UNCOUNTED}
     new = [place for place, key in keys.items() if key not in found]
     for start in range(0, len(new), CHUNK):

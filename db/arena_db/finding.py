@@ -63,6 +63,7 @@ class StoredNames:
         for last in _ranges(self._last_ids()):
             if not is_wanted():
                 break
+            # A snapshot for each range: a long one would keep SQLite from resetting its log.
             with self._access.read() as connection:
                 found = [
                     *_tournaments(connection, words, last, limit),
@@ -72,6 +73,7 @@ class StoredNames:
             for hit in found:
                 key = (hit.kind, hit.name)
                 best[key] = min(hit, best.get(key, hit))
+            # Only the best hits so far are kept, so that memory does not grow with the store.
             best = {(hit.kind, hit.name): hit for hit in sorted(best.values())[:limit]}
         return sorted(best.values())
 
@@ -127,6 +129,7 @@ def _bots(connection: Connection, words: list[str], last: int, limit: int) -> li
     digits = words[-1].rpartition("~")[2]
     is_told = bots.c.identity.startswith(digits, autoescape=True)
     named = _holds(words, bots.c.spec + literal(" ") + bots.c.version)
+    # A single word may be `7f3a9c` or `mcts~7f3a9c`; fewer digits would match a part of all bots by chance.
     wanted = or_(named, is_told) if len(digits) >= _LEAST_DIGITS and len(words) == 1 else named
     query = (
         select(rank, bots.c.id, bots.c.identity)
@@ -138,10 +141,11 @@ def _bots(connection: Connection, words: list[str], last: int, limit: int) -> li
 
 
 def _labels(connection: Connection, words: list[str], last: int, limit: int) -> list[Hit]:
-    """Return bots by their labels in the tournaments of a range."""
+    """Return the bots with a matching label in the tournaments of a range, which ends with id `last`."""
     label = func.coalesce(entrants.c.name, entrants.c.label)
     rank = _rank(words, label)
     query = (
+        # A bot may have several matching labels; the best one counts.
         select(func.min(rank), bots.c.id, bots.c.identity)
         .join_from(entrants, bots, entrants.c.bot_id == bots.c.id)
         .where(_within(entrants.c.tournament_id, last), _holds(words, label))

@@ -66,7 +66,7 @@ _MAX_FOLDERS: Final = 99
 """Maximum number of folders of one tournament within a folder."""
 _POINTERS: Final = from_row("first_bot", "second_bot", "versions_id", "record_hash")
 _TOLD: Final = ("uid", "name", "type", "game", "num_actions", "seed", "event", "site", "created_at", "config")
-"""Columns of a tournament that its manifest tells, for readers without the store."""
+"""Columns of a tournament that its manifest contains, for readers without the store."""
 
 
 class Frozen(NamedTuple):
@@ -312,7 +312,7 @@ def _compare(connection: Connection, tournament: int, folder: Path) -> None:
 
 
 def _sound(connection: Connection, rows: Iterator[Row]) -> Iterator[Row]:
-    """Pass matches on, each compared with its hash.
+    """Yield the given matches, each compared with its hash.
 
     Raises:
         DamagedError: one is not as it was stored.

@@ -104,6 +104,8 @@ class MatchReading:
         proof, kinds = self._proof, self._kinds
         for rows in stream(connection, _QUERY, _AT_ONCE):
             for row in rows:
+                # Most columns are the same in many matches, so their part of the hash is computed once per
+                # kind.
                 shared = _KIND(row)
                 kind = kinds.get(shared)
                 if kind is None:
@@ -117,6 +119,7 @@ class MatchReading:
                     yield f"match #{number} is not as it was stored"
                 kind.num += not is_void
                 if proof is not None and proof.is_open:
+                    # The stored sums include only matches below the mark.
                     counts = kind.half is not None and not is_void and number < proof.mark
                     _prove(proof, deriving, kind, own, counts=counts)
 
@@ -145,7 +148,7 @@ def _begin(connection: Connection) -> SumProof | None:
 
 
 def _prove(proof: SumProof, deriving: Deriving, kind: _Kind, own: list[Any], *, counts: bool) -> None:
-    """Add a match to the proof; abandon the proof if its derived columns are wrong."""
+    """Add a match to the proof; abandon the proof if the match has wrong derived columns."""
     actions, num_opening, num_plies, opening_hash, match_hash, encounter, match_no = own
     derived = deriving.of(kind.tournament, actions, num_opening)
     if derived != (num_plies, opening_hash) or encounter is None:

@@ -63,6 +63,8 @@ class StoredMatches:
         # Until they are stored: a run whose store was moved away writes these records to a rescue file.
         self._access.unsaved, spool = records, self._access.spool
         try:
+            # If results wait already, the store is probably still locked: try only briefly, so that play goes
+            # on.
             is_waiting = spool is not None and bool(spool.waiting())
             settings = self._access.in_a_hurry() if is_waiting else self._access.settings
             num = self._save_now(records, settings)
@@ -206,8 +208,8 @@ class StoredMatches:
     def played(self, where: MatchFilter, *, after: int = 0) -> list[PlayedMatch]:
         """Return the parts of rated matches that ratings are computed from, by id.
 
-        Those of cold tournaments are read from their files if the stored counts answer the filter, as these
-        include them: a table must not mix both.
+        Stored counts include cold tournaments. If they can answer the filter, the matches of cold tournaments
+        are read from their files, so that all parts of a table are about the same matches.
 
         Args:
             where: which matches.

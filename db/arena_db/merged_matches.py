@@ -69,7 +69,7 @@ class MatchMerge:
         self._where = where
         self._versions: dict[int, tuple[str, int]] = {}
         self._bots = _bots_by_seat(self._target, self._here)
-        # Nobody else can use these ids: this transaction holds the write lock.
+        # No other process can use these ids: this transaction holds the write lock.
         self._next = last_match(self._target) + 1
         self._tallies: Counter[tuple[Any, ...]] = Counter()
         self.num_matches = 0
@@ -93,7 +93,7 @@ class MatchMerge:
             self._merge(rows)
             last = rows[-1].id
         if self.num_matches and self._target.dialect.name == "postgresql":
-            # The ids were not drawn from the server's sequence, which would give them again.
+            # The ids were not drawn from the server's sequence, which would assign them again.
             go_on_after(self._target, matches)
         values = [(*key, num) for key, num in self._tallies.items()]
         if values:
@@ -148,6 +148,7 @@ class MatchMerge:
         content, versions_id = self._version(row.versions_id)
         first, second = self._bots[row.first_seat], self._bots[row.second_seat]
         values: dict[str, Any] = dict(zip(MATCH_COLUMNS, row, strict=True))
+        # Checked before the row is copied, since the new hash below would hide damage.
         if row_hash(row, (first[1], second[1]), content) != row.record_hash:
             raise DamagedError(
                 f"match #{row.id} of {self._where} is not as it was stored; nothing was changed"
@@ -181,6 +182,7 @@ class MatchMerge:
         for some in parts(done):
             self._target.execute(update(planned).where(own, planned.c.number.in_(some)).values(state="done"))
         for row in new:
+            # One by one: a match may have several void attempts.
             if not row.is_final:
                 again = update(planned).where(own, planned.c.number == row.number)
                 self._target.execute(again.values(attempt=planned.c.attempt + 1))
@@ -193,6 +195,7 @@ class MatchMerge:
             rows = [values_of(remarks, row) for row in said if (row.number, row.attempt) in wanted]
             for row in rows:
                 place = (self._here, row["number"], row["attempt"])
+                # The hash includes the id of the tournament, which differs between stores.
                 row |= {"tournament_id": self._here, "content_hash": content_hash(place, row["content"])}
             if rows:
                 self._target.execute(insert(remarks), rows)
@@ -203,6 +206,7 @@ class MatchMerge:
         for some in parts(sorted(here)):
             for row in self._source.execute(select(analyses).where(analyses.c.match_id.in_(some))):
                 match = here[row.match_id]
+                # With a new digest, because it includes the id of the match.
                 content = content_for(match, row.name, row.made_at, row.content)
                 values = values_of(analyses, row) | {"match_id": match, "content": content}
                 own = (analyses.c.match_id == values["match_id"]) & (analyses.c.name == row.name)
@@ -251,6 +255,7 @@ class MatchMerge:
             for row in self._target.execute(select(changes).where(changes.c.id.in_(list(united))))
         }
         present = sorted((times[change], change) for change, undone in united.items() if undone is None)
+        # At most one void may be in force: each later one is recorded as undone by the earliest.
         for _, change in present[1:]:
             united[change] = present[0][1]
         # Undone voids first: an index permits at most one void in force per match at any moment.

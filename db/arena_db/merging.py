@@ -122,9 +122,9 @@ class _TournamentMerge:
         self._here = 0
         self._num_rows = 0
         self._is_later = False
-        """Whether a bot joined, left or was disqualified in the other store that this one knew nothing of."""
+        """Whether the other store has joins, leaves or disqualifications that this one lacks."""
         self._is_earlier = False
-        """Whether that holds the other way round."""
+        """Whether this store has joins, leaves or disqualifications that the other one lacks."""
 
     def run(self, *, moves: bool) -> MergedTournament:
         """Merge the tournament; return what was done."""
@@ -226,7 +226,7 @@ class _TournamentMerge:
         return known
 
     def _merge_entrants(self, known_changes: dict[int, int]) -> None:
-        """Add the entrants that are missing here, and copy who takes part if that is known better there."""
+        """Add the entrants that are missing here; copy their states unless this store has later changes."""
         own = entrants.c.tournament_id == self._here
         ours = {row.seat: row for row in self._target.execute(select(entrants).where(own))}
         theirs = select(entrants).where(entrants.c.tournament_id == self._row.id).order_by(entrants.c.seat)
@@ -368,7 +368,7 @@ class _TournamentMerge:
             )
 
     def _count(self, known: _Row | None, *, may_grow: bool) -> None:
-        """Count planned and done matches; adopt the other store's state if the copy there is further."""
+        """Count planned and done matches; adopt the other store's state if that is further advanced."""
         own = planned.c.tournament_id == self._here
         states = dict.fromkeys(("planned", "done", "dropped"), 0)
         counted = select(planned.c.state, func.count()).where(own).group_by(planned.c.state)

@@ -29,7 +29,7 @@ class Owner:
     """A process that may hold the lease of a tournament."""
 
     uuid: str
-    """Drawn once per process."""
+    """Random; drawn once per process."""
     host: str
     """Host name, and the PID namespace if there is one."""
     boot_id: str
@@ -69,7 +69,7 @@ class LeaseRecord:
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has been silent for so long that it may be replaced on request, although it lives."""
+        """Whether the owner lives, but has been silent for so long that it may be replaced on request."""
         return self.silent_s >= SILENT_S
 
 
@@ -120,7 +120,7 @@ def _start(pid: int) -> int | None:
         None if it has ended, even if its parent has not reaped it yet.
     """
     with suppress(OSError):
-        # The name of the program stands in parentheses and may contain any character, so split after the last
+        # The name of the program is in parentheses and may contain any character, so split after the last
         # one.
         state, *fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
         return None if state in _ENDED else int(fields[_START])

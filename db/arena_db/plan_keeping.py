@@ -279,7 +279,7 @@ class StoredPlans:
             return plan_rows.list_batches(connection, tournament, since)
 
     def lengths(self, tournament: int) -> list[tuple[int, int]]:
-        """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
+        """Return the length of a plan as of each change: pairs of change id and number of matches, by id."""
         with self._access.read() as connection:
             return plan_rows.list_lengths(connection, tournament)
 
@@ -293,8 +293,8 @@ class StoredPlans:
     ) -> list[PairedResult]:
         """Return the final matches with ids above `after` and up to `last` as schedules read them, by id.
 
-        A stored match never changes, so a reader needs each id only once. With `limit`, only the first so
-        many are returned.
+        A stored match never changes, so a reader needs each id only once. With `limit`, at most that many are
+        returned.
         """
         with self._access.read_of(tournament) as connection:
             return plan_rows.list_results(connection, tournament, (after, last), limit)

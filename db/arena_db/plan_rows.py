@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _POINTS: Final = {"first": 1.0, "draw": 0.5, "second": 0.0}
 """Points of the bot that moved first, by outcome; a void match has none."""
 _TEST_KEY: Final = "sprt = "
-"""A configuration with a line that begins so defines a sequential test."""
+"""Start of the line by which a configuration defines a sequential test."""
 
 
 def list_planned(
@@ -41,8 +41,8 @@ def list_planned(
     Args:
         connection: a connection to a store.
         tournament: its id.
-        after: a number; 0 for all.
-        limit: None for all.
+        after: number of a match; 0 for all matches.
+        limit: maximum number of matches; None for all.
         unplayed: only those that are still to be played.
     """
     own = (planned.c.tournament_id == tournament) & (planned.c.number > after)
@@ -243,7 +243,7 @@ def list_batches(connection: Connection, tournament: int, since: int = 0) -> lis
 
 
 def list_lengths(connection: Connection, tournament: int) -> list[tuple[int, int]]:
-    """Return the length of a plan as of each change: pairs of its id and the number of matches, by id."""
+    """Return the length of a plan as of each change: pairs of change id and number of matches, by id."""
     last = func.max(batches.c.last_number)
     query = select(batches.c.basis_change, last).where(batches.c.tournament_id == tournament)
     query = query.group_by(batches.c.basis_change).order_by(batches.c.basis_change)
@@ -312,8 +312,8 @@ def _insert_batch(
 ) -> None:
     """Insert a batch of these matches; `basis` is the highest known ids of matches and changes."""
     own = batches.c.tournament_id == tournament
-    # Nobody else can take this number: this transaction holds the lease of the tournament, or excludes all
-    # others.
+    # No other process can take this number: this transaction holds the lease of the tournament, or excludes
+    # all others.
     number = (connection.scalar(select(func.max(batches.c.number)).where(own)) or 0) + 1
     values = {
         "tournament_id": tournament,

@@ -57,6 +57,7 @@ def reserve(connection: Connection, new: NewTournament) -> TournamentRecord:
     values = {name: value for name, value in asdict(new).items() if name != "pool"}
     values |= {
         "pool_id": pool_id(connection, new.game, new.pool),
+        # Until the id is known, a name that no other tournament has.
         "name": new.name or uuid4().hex,
         "state": "preparing",
         "created_at": now(),
@@ -312,7 +313,7 @@ def _bot_record(row: Row[*tuple[Any, ...]]) -> BotRecord:
 
 def free_name(connection: Connection, wanted: str) -> str:
     """Return the wanted name if it is free, otherwise with the first free number appended."""
-    # The caller holds the write lock, so nobody takes the name meanwhile.
+    # The caller holds the write lock, so no other process takes the name meanwhile.
     name, suffix = wanted, 1
     while find_tournament(connection, name) is not None:
         suffix += 1
@@ -329,7 +330,7 @@ def add_entrant(
     bot_id = connection.scalar(known)
     if bot_id is None:
         values = asdict(bot) | {"content": bot.content or None}
-        # Another event may be inserting the same bot at this moment.
+        # Another tournament may be inserting the same bot at this moment.
         connection.execute(upsert(bots, connection.dialect.name).values(values).on_conflict_do_nothing())
         bot_id = connection.scalars(known).one()
     row = {

@@ -108,8 +108,8 @@ def _names(connection: Connection) -> dict[int, str]:
 def remove_wrong(connection: Connection) -> list[str]:
     """Remove the points that contradict the matches or their seals; return a sentence with their number.
 
-    What they were ratings of is unknown. If the first points of a tournament are missing, viewers compute
-    such points from the matches.
+    It is unknown which matches they were computed from. If the first points of a tournament are missing,
+    viewers compute such points from the matches.
     """
     wrong = {(tournament, num_matches) for tournament, num_matches, _ in _wrong(connection)}
     wrong.update(seals.wrong_points(connection))
@@ -138,7 +138,7 @@ def _wrong(connection: Connection, tournament: int | None = None) -> Iterator[tu
     """
     table = rating_points.c
     known = select(table.tournament_id, table.num_matches, table.match_id).distinct()
-    # Matches of archived tournaments are in files, so their points cannot be compared here.
+    # Matches of cold tournaments are in files, so their points cannot be compared here.
     if tournament is None:
         known = known.where(table.tournament_id.not_in(select(cold_tournaments.c.tournament_id)))
     else:
@@ -154,6 +154,7 @@ def _wrong(connection: Connection, tournament: int | None = None) -> Iterator[tu
         places: dict[int, int] = {}
         for before, match in pairwise([0, *ends]):
             counted += connection.scalar(_number(number, before, match)) or 0
+            # The right number is not enough: the named match must count as well.
             is_last = connection.scalar(_number(number, match - 1, match))
             places[match] = counted if is_last else 0
         for num_matches, match in own:
@@ -212,7 +213,7 @@ def find(
 ) -> list[RatingPoint]:
     """Return the points of more than `after` matches, oldest first, with the ratings of all or some seats."""
     table = rating_points.c
-    # The matches of an archived tournament are in files, but the times of their ends were kept.
+    # The matches of a cold tournament are in files, but the times of their ends were kept.
     ended = func.coalesce(end_of(matches), cold_ends.c.ended_at, literal(0.0))
     names = (
         table.num_matches,

@@ -1,7 +1,7 @@
 """Removes the clusters of ended tournaments: the results by opening, from which their sums were computed.
 
-They are needed to add matches to the sums, or to take some away. Then they are restored from the matches. The
-clusters of pools stay, because every tournament of a pool adds to them.
+Clusters are needed to add matches to the sums, or to remove some; they are then restored from the matches.
+The clusters of pools stay, because every tournament of a pool adds to them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PrunedResults(NamedTuple):
 
     @property
     def num_bytes(self) -> int:
-        """About how much room this makes in the store, for later matches."""
+        """Approximate number of bytes that become free in the store, for later matches."""
         return BYTES * self.num_rows
 
 

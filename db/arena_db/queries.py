@@ -38,8 +38,9 @@ PAGE: Final = 500
 """Number of matches of a tournament that are read at once: a caller that stops early has read no more."""
 
 _MOST_WALKS: Final = 64
-"""With more bots or tournaments than this a page is found by one walk over all matches, because some of them
-are then likely to have recent ones."""
+"""Maximum number of index scans that find a page of matches, each for one bot on one side or for one
+tournament. If more were needed, one scan over all matches finds the page: some of so many bots or tournaments
+probably have recent matches."""
 
 
 _FEW: Final = 10_000
@@ -165,10 +166,11 @@ def find_counted_cold(connection: Connection, where: MatchFilter, after: int) ->
 
 
 def _walks(connection: Connection, where: MatchFilter) -> list[ColumnElement[bool]]:
-    """Return one condition per index range to walk for a page; an empty list for all matches."""
+    """Return one condition per index range to scan for a page; an empty list for all matches."""
     chosen = tournament_conditions(where)
     walks: list[ColumnElement[bool]] = []
     if chosen:
+        # One more than are used, which shows that there are too many.
         found = connection.scalars(select(tournaments.c.id).where(*chosen).limit(_MOST_WALKS + 1))
         walks = [matches.c.tournament_id == tournament for tournament in found]
     name = where.bot if where.bot is not None else where.vs
@@ -302,6 +304,7 @@ def search_piece(
     column, descending = matches.c[_ORDER_COLUMNS[order.by]], order.descending
     bounds = [] if after is None else [_behind(column, after, descending=descending)]
     places = _sorted(select(column, matches.c.id), column, descending=descending).where(*bounds)
+    # By number the end of the piece is computed; in another order an index is read to find it.
     if order.by == "number":
         first = connection.execute(places.limit(1)).first()
         end, searched = _end_of_numbers(first, num, descending=descending)
@@ -331,6 +334,7 @@ def _behind(column: ColumnElement[Any], place: OrderPlace, *, descending: bool) 
     beyond, beside = (
         (column < place.key, own < place.id) if descending else (column > place.key, own > place.id)
     )
+    # The first condition follows from the second, but only the first can be evaluated by an index.
     return and_(*_on_side(column, place.key, "<=" if descending else ">="), or_(beyond, beside))
 
 
@@ -358,6 +362,7 @@ def _end_of_numbers(first: Any, num: int, *, descending: bool) -> tuple[OrderPla
     if first is None:
         return None, 0
     end = first.id - num + 1 if descending else first.id + num - 1
+    # Descending, the ids end at 1. Ascending, only an empty piece shows that there are no more matches.
     return (None, first.id) if end <= 1 and descending else (OrderPlace(end, end), num)
 
 

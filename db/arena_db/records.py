@@ -82,7 +82,7 @@ class NewTournament:
     game: str
     """Canonical spec of the game, such as `gomoku:k=4,size=6`."""
     num_actions: int
-    """Number of actions of the game; above 256 the store keeps two bytes an action."""
+    """Number of actions of the game; above 256 the store keeps two bytes per action."""
     pool: PoolRecord
     """The rating pool; ratings are fitted per game and pool."""
     seed: int
@@ -142,7 +142,7 @@ class MatchRecord:
     number: int
     """Number of the planned match within the tournament."""
     attempt: int
-    """0, or how many void attempts were stored before this one."""
+    """Number of void attempts that were stored before this one."""
     first: str
     """Identity of the bot that moves first."""
     second: str

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DIGITS: Final = 5
-"""Decimal digits of a probability; the up to 17 of a float would take most of the room."""
+"""Decimal digits of a probability; the up to 17 of a float would take most of the space."""
 _MOST: Final = 1 << 26
 """Maximum number of bytes of the remarks of one match before compression."""
 

@@ -51,6 +51,7 @@ class ReplayRecord(NamedTuple):
 def find(connection: Connection, tournament: int) -> ReplayRecord | None:
     """Return the replayed ratings of a tournament; None if there are none for its present matches."""
     row = connection.execute(select(replays).where(replays.c.tournament_id == tournament)).first()
+    # Ratings without the newest match would contradict the table beside them.
     if row is None or _has_later(connection, tournament, row.match_id):
         return None
     return _record(row)
@@ -90,7 +91,7 @@ def _told(connection: Connection, wrong: dict[int, str]) -> Iterator[str]:
 def remove_wrong(connection: Connection) -> list[str]:
     """Remove the replayed ratings that `find_faults` reports.
 
-    Return a sentence. They can be computed again.
+    Return a sentence with their number. They can be computed again.
     """
     wrong = _wrong(connection)
     for tournament in wrong:
@@ -100,6 +101,7 @@ def remove_wrong(connection: Connection) -> list[str]:
 
 
 def _wrong(connection: Connection) -> dict[int, str]:
+    # The matches of cold tournaments are in files, so only the seals of their ratings are checked here.
     is_warm = replays.c.tournament_id.not_in(select(cold_tournaments.c.tournament_id))
     found = _unmatched(connection, is_warm)
     for tournament in seals.wrong_replays(connection):
@@ -151,6 +153,7 @@ def add(connection: Connection, tournament: int, replay: ReplayRecord) -> bool:
     ):
         return False
     forget(connection, tournament)
+    # Points that include the last match were computed without the replays.
     points.remove_since(connection, tournament, replay.last_match)
     values = {
         "tournament_id": tournament,

@@ -68,6 +68,7 @@ def write_unsaved(uid: str, fence: Fence, unsaved: Sequence[MatchRecord], target
 def _stored(connection: Connection, tournament: int) -> Iterator[MatchRecord]:
     after = _BEFORE_ALL
     while page := list_tournament_matches(connection, tournament, after):
+        # Matches are listed without their remarks.
         said = find_packed(connection, [match.id for match in page])
         for match in page:
             yield replace(match, remarks=said.get(match.id, b""))
@@ -141,8 +142,10 @@ def merge(connection: Connection, lines: Sequence[SpoolLine], path: Path) -> Res
             f"{row.name} is a copy here, and results are stored only where it is played; merge {path} into "
             "the store it came from"
         )
+    # A run has read the plan already, and would play matches again whose results are stored now.
     refuse_running(connection, row.id)
     records = [replace(line.record, tournament=row.id) for line in lines]
+    # Before the save, which skips matches that are stored here already, even with other moves.
     _compare(connection, row, records, path)
     # A backup may be older than the last batches of the plan: their matches cannot be stored in it, and are
     # reported.

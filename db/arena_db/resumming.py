@@ -37,7 +37,7 @@ BATCH: Final = 10_000
 _MOST_OPENINGS: Final = 10_000
 """Number of openings whose hashes are cached."""
 REPAIR: Final = "`arena db repair` rebuilds them"
-"""The way out if stored sums are wrong."""
+"""What to do if stored sums are wrong, for messages."""
 KEPT: Final = (strays, clusters, encounters)
 """Tables of sums, ordered so that referring tables come first."""
 
@@ -194,7 +194,7 @@ class Deriving:
         """Hashes of openings: most matches begin from one of few."""
 
     def of(self, tournament: int, actions: bytes, num_opening: int) -> tuple[int, int] | None:
-        """Return number of plies and hash of the opening of a match; None without its tournament."""
+        """Return number of plies and hash of the opening of a match; None if its tournament is unknown."""
         width = self._width.get(tournament)
         if width is None:
             return None

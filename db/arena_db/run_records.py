@@ -10,7 +10,7 @@ class LiveEvent:
     """An event of a running tournament, kept for viewers until they no longer need it."""
 
     seq: int = 0
-    """Number assigned by the store, higher for later events; 0 until then."""
+    """Number assigned by the store, higher for later events; 0 before the event is stored."""
     tournament: int
     """Id of the tournament."""
     number: int | None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["StoredCommands", "StoredEvents", "StoredLeases"]
 
 _ASK_MS: Final = 5000
-"""Milliseconds to wait for the write lock when a command is left: a person is waiting at a screen."""
+"""Milliseconds to wait for the write lock when a command is sent: a person is waiting at a screen."""
 
 
 class StoredLeases:
@@ -73,7 +73,7 @@ class StoredCommands:
         self._access = access
 
     def send(self, tournament: int, kind: str, payload: str = "") -> int:
-        """Leave a command for the process that runs a tournament; return the command's id.
+        """Store a command for the process that runs a tournament; return the command's id.
 
         It uses a connection of its own, so that a store opened read-only can send commands, too, as long as
         the file itself is writable.
@@ -172,7 +172,7 @@ def claim(
     """
     with access.read() as connection:
         is_left = coordination.is_left(connection, tournament, owner, take_over=take_over)
-        # A holder that ended suddenly may have left damage; look before the run builds on it.
+        # A holder that ended suddenly may have left damage; check before the run continues with it.
         faults = find_faults(connection, quick=True) if is_left else []
     if faults:
         raise DamagedError(
@@ -181,13 +181,14 @@ def claim(
         )
     with access.write() as connection:
         require_warm(connection, tournament)
-        # The look above was another transaction, so the claim decides again, with the write lock held.
+        # The check above was another transaction, so the claim decides again, with the write lock held.
         epoch = coordination.claim(connection, tournament, owner, expires_s, take_over=take_over)
     if not epoch:
         return None
     # From here on each transaction also checks that the log is the one opened now.
     access.backend.hold_place()
     fenced = access.behind(Fence(tournament, epoch))
-    # The last holder may have left results beside the store between the first look there and the claim.
+    # The last holder may have left results beside the store after `write` stored those it found, but before
+    # the claim.
     fenced.store_waiting(access.settings, claimed=tournament)
     return fenced

@@ -191,7 +191,7 @@ class Kind:
     columns: tuple[Any, ...]
     """Seats, ids of the bots, outcome, termination, rated, is_final, tier, id of the versions."""
     same: bytes
-    """The shared part of the hash of a record."""
+    """The part of the hash of a record that all these matches share."""
     num_matches: int = 0
 
 

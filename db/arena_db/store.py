@@ -53,9 +53,9 @@ class Store:
     bulk: BulkReading
     """Reading many matches by ranges of ids."""
     plays: StoredPlays
-    """What bots played, for pages about them."""
+    """Openings and lines that bots played, for pages about them."""
     analyses: StoredAnalyses
-    """What judges say of matches."""
+    """Analyses of matches by judges."""
     sums: StoredSums
     """Tallies and sums of encounters."""
     ratings: StoredRatings
@@ -176,8 +176,8 @@ class Store:
         The lease is free if nobody holds it, if it has expired by the clock of the database, or if its holder
         is a process of this machine that has ended. A living process of this machine keeps it even after it
         expired, unless `take_over` is set and that process has not written for 30 s. After the claim, nothing
-        that an earlier holder writes is stored, whatever it was doing; the results it left beside the store
-        are.
+        that an earlier holder writes is stored, whatever it was doing; the results that it left beside the
+        store are stored.
 
         The returned store is *fenced*: it has the same connections, but every transaction first checks that
         the tournament has not been claimed again, and compares the file with the one that was opened.

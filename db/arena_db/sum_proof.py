@@ -45,9 +45,9 @@ its memory."""
 _MOST_OPENINGS: Final = 4096
 """Number of openings whose field elements are cached: matches of one round share an opening."""
 _RESULTS: Final = 3
-"""Loss, draw and win."""
+"""Number of different results: loss, draw and win."""
 _NO_SIDE: Final = (0,) * 5
-"""Matches, half points, moves, same and most of a side that was not played."""
+"""Values of a side that was not played: matches, half points, moves, same and most."""
 
 _SHARED_BY: Final = itemgetter(1, 2, 4, 5, 6, 8, 9, 10, 11)
 """Extracts from a kind of cluster the arguments of `share_of`."""
@@ -83,20 +83,20 @@ class _Numbers(NamedTuple):
     """Field elements of one opening."""
 
     course: tuple[int, int]
-    """By side; the moves are added to them."""
+    """By side: the element to which the moves are added."""
     half_points: tuple[tuple[int, int, int], tuple[int, int, int]]
-    """By side and half points of a match."""
+    """By side and half points of a match: the factor of its result."""
     pair: tuple[int, ...]
-    """By half points of a pair."""
+    """By half points of a pair: its factor."""
 
 
 class SumProof:
-    """Accepts every match of a store, then tells whether the stored sums agree with them."""
+    """Accepts every match of a store, then reports whether the stored sums agree with them."""
 
     def __init__(self, connection: Connection) -> None:
         """Read the mark of the sums and the pools of tournaments."""
         self.mark: int = connection.scalar(select(summing.c.next_match)) or 0
-        """The sums include the matches with lower ids."""
+        """The id below which the sums include all matches."""
         self.is_open = 1 <= self.mark <= numbering.last_match(connection) + 1
         """Whether the proof is still possible: nothing was found that it does not cover."""
         self._pools = dict(map(tuple, connection.execute(select(tournaments.c.id, tournaments.c.pool_id))))

@@ -52,7 +52,7 @@ _MARK: Final = select(
         )
     )
 )
-"""What `results_mark` returns."""
+"""Query for the numbers that `StoredSums.results_mark` returns."""
 
 
 class StoredSums:
@@ -112,7 +112,7 @@ class StoredSums:
 
         Conditions on time, tier and termination are counted match by match; all others use stored counts.
         """
-        # Stored counts stay; only match by match are the matches themselves needed.
+        # The counts of cold tournaments are stored; only counting match by match reads their files.
         with self._access.read_for(where) if needs_matches(where) else self._access.read() as connection:
             return tallying.list_tallies(connection, where)
 
@@ -139,7 +139,7 @@ class StoredSums:
         sum_up(self._access, batches)
 
     def prune(self, chosen: Sequence[int] | None = None, *, dry_run: bool = False) -> list[PrunedResults]:
-        """Remove the clusters of ended tournaments; all tables stay the same.
+        """Remove the clusters of ended tournaments; ratings and tables that users see do not change.
 
         Args:
             chosen: ids of tournaments; None for all. Those that have not ended, are being run or have no

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena_db.counted import CountedMatch
 
 _RESULTS: Final = 3
-"""Loss, draw and win."""
+"""Number of different results: loss, draw and win."""
 
 Key: TypeAlias = tuple[int, int, int, int]
 """Pool, tournament or 0, and two seats of the tournament or bots of the pool; the lower bot id first."""
@@ -114,12 +114,12 @@ class Summing:
         if partner is None or partner[1] != second_seat or partner[2] != first_seat:
             sums[FIRST_SINGLE + _RESULTS * side + half] += 1
             return
+        # Until now the partner was counted as a single match; both become a pair.
         counterpart = HALF_POINTS[partner[5]]
         counterpart = counterpart if side else 2 - counterpart
         sums[FIRST_SINGLE + _RESULTS * (1 - side) + counterpart] -= 1
         sums[FIRST_PAIR + half + counterpart] += 1
-        # Both should begin from one opening. If they do not, the choice must not depend on which bot is
-        # lower.
+        # Normally they are equal; if not, the choice must not depend on which bot is lower.
         change.opening(min(opening_hash, partner[6]))[1].append(half + counterpart)
 
     def totals(self, connection: Connection, ids: Mapping[Key, int], wanted: Collection[Key]) -> Totals:

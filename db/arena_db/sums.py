@@ -19,9 +19,9 @@ _SIDES: Final = ("first", "second")
 """The side of the lower of two bots: it moved first, or second."""
 RESULTS: Final = tuple(f"{side}_{result}" for side in _SIDES for result in ("losses", "draws", "wins"))
 PAIRS: Final = tuple(f"pairs_{half}" for half in range(5))
-"""Number of complete pairs by half points of the lower bot."""
+"""Names of the numbers of complete pairs, by half points of the lower bot."""
 SINGLES: Final = tuple(f"single_{name}" for name in RESULTS)
-"""Number of matches without counterpart, as results."""
+"""Names of the numbers of matches without a counterpart, by result."""
 SHARES: Final = (
     "num_openings",
     # Openings with complete pairs: their number, matches m, half points s, and sums of the products.
@@ -32,7 +32,7 @@ SHARES: Final = (
     *(f"only_{side}_{name}" for side in _SIDES for name in ("num", "s", "ss")),
     *("num_different", "replays", "alike"),
 )
-"""The sums over clusters."""
+"""Names of the sums over clusters."""
 SUMS: Final = (*RESULTS, *PAIRS, *SINGLES, *SHARES)
 """Names of the sums of an encounter in column order."""
 NO_SUMS: Final = (0,) * len(SUMS)

@@ -167,6 +167,7 @@ class StoreTransfers:
                 )
             with self._access.write() as target:
                 merged = merge(source, target, where)
+        # The sums follow in transactions of their own, so that other writers wait less.
         if any(each.num_matches for each in merged):
             self._access.has_saved = True
             sum_up(self._access)
@@ -192,6 +193,7 @@ class StoreTransfers:
         if target.exists():
             raise TakenError(f"{target} exists; give a removed tournament a new file")
         part = part_of(target)
+        # Results that wait in files beside the store move out with the others.
         self._access.store_waiting(self._access.settings)
         try:
             with (

@@ -148,7 +148,7 @@ def _place(row: Row[*tuple[Any, ...]]) -> tuple[int, int]:
 
 
 def find_judged(connection: Connection, numbers: Sequence[int]) -> list[Row[*tuple[Any, ...]]]:
-    """Return the rows of matches that may become void or are void, by id.
+    """Return the rows of these matches by id, each with `is_void`, whether the match is void now.
 
     Raises:
         RefusedError: there is no such match.
@@ -171,7 +171,7 @@ _COUNTED: Final = tuple(
     for name in CountedMatch._fields
     if name not in {"encounter", "match_no"}
 )
-"""The columns of a counted match."""
+"""The columns of a match that a `CountedMatch` has."""
 
 
 def _counts(row: Row[*tuple[Any, ...]]) -> bool:

@@ -24,8 +24,8 @@ _MAX_PART = 255
 _MAX_RATIO = 200
 """Maximum ratio of unpacked to packed bytes, for archives that unpack to more than `_SMALL` bytes."""
 _SMALL = 10 << 20
-"""Bytes up to which any ratio is accepted: sources may be compressed far, and such an archive harms
-nobody."""
+"""Bytes up to which any ratio is accepted: source code may compress far, and an archive of this size is
+harmless."""
 _MAX_DIRECTORY = 8 << 20
 """Maximum size in bytes of a zip file's central directory, which zipfile reads into memory as a whole."""
 _CHUNK = 1 << 20
@@ -38,15 +38,16 @@ MAX_SHOWN = 200
 _BAD = re.compile(r"[\x00-\x1f\x7f\\:]")
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x07"
 _END_64_SIZE = 20
-"""Bytes of the locator of ZIP64, which lies directly before the end record."""
+"""Bytes of the locator of ZIP64, which is directly before the end record."""
 _DIRECTORY_SIZE = slice(12, 16)
 """The bytes of the end record that hold the size of the central directory, little-endian."""
 _UNIX_MODE_AT = 16
 """Lowest bit of the Unix mode in a member's attributes; the mode is 0 if the archive has none."""
 _END_SIZE = 22
+"""Bytes of the end record of a zip file."""
 _MAX_COMMENT = 1 << 16
-"""Bytes of the end record of a zip file, and of the comment after it: zipfile looks for the record one byte
-further from the end than the format allows."""
+"""Maximum bytes of the comment after the end record: one more than the format allows, since zipfile searches
+that far."""
 
 
 class Bounds(NamedTuple):

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 MAX_BYTES = 2 << 30
+"""Maximum number of bytes of all files, which are hashed and copied before a bot's first match."""
 MAX_FILES = 20_000
-"""Maximum bytes, and files and folders together: all are hashed and copied before a bot's first match."""
+"""Maximum number of files and folders together."""
 MAX_DEPTH = 32
 """Maximum number of folders above a file."""
 _SKIPPED = frozenset(
@@ -68,7 +69,7 @@ class Collection:
     ) -> None:
         """Add all files below a folder, except version control, virtual environments and caches of tools.
 
-        A link is copied as its target, which must lie in `within`.
+        A link is copied as its target, which must be in `within`.
 
         Args:
             prefix: path of the folder in the content; empty for the content itself.
@@ -93,7 +94,7 @@ class Collection:
                     continue
                 name = str(PurePosixPath(prefix, path))
                 if source.is_dir():
-                    # By what it contains, because a virtual environment may have any name; it would be
+                    # Recognised by its content, because a virtual environment may have any name; it would be
                     # thousands of files.
                     if entry.name not in _SKIPPED and not (source / _VENV).is_file():
                         self._count(name, 0)
@@ -143,7 +144,8 @@ class Collection:
         self.files[path] = source
 
     def _count(self, path: str, size: int) -> None:
-        # By the outer two folders, which a message can name: the user decides there what is left out.
+        # Counted by the outer two folders, which the message names, so that the user can decide what to leave
+        # out.
         top = "/".join(path.split("/")[:2])
         self._entries[top] += 1
         self._bytes[top] += size

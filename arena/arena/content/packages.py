@@ -168,8 +168,8 @@ def _add_needs(collection: Collection, distribution: Distribution) -> None:
     for line in distribution.requires or ():
         try:
             wanted = Requirement(line)
-            # Requirements of extras count only if they are installed for another reason, and then as that
-            # one's.
+            # Extras are not evaluated: an installed requirement of an extra counts only if it is also
+            # required without the extra.
             if wanted.marker is not None and not wanted.marker.evaluate({"extra": ""}):
                 continue
             version = importlib.metadata.version(wanted.name)

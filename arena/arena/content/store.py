@@ -257,8 +257,8 @@ def make_room(quota: int, *, unused_s: float = 2 * _TOUCH_S) -> None:
     sizes = {path: _num_bytes(path) for path in sorted(kept, key=_age_s, reverse=True)}
     total = sum(sizes.values())
     for path, size in sizes.items():
-        # All that follow were used later.
-        # The age is read again, because a bot may have started from it since they were sorted.
+        # All following ones were used later. The age is read again, because a bot may have started from it
+        # since they were sorted.
         if total <= quota or _age_s(path) < unused_s:
             break
         _discard(path)
@@ -285,7 +285,7 @@ def _copy(collection: Collection) -> Content:
         seal_folder(work)
         tree_hash = inventory.tree_hash
         folder = work.with_name(tree_hash)
-        # Before the rename, which leaves the status of the files as it is: no folder stands without a stamp.
+        # Before the rename, which leaves the status of the files as it is: no folder exists without a stamp.
         _write_stamp(tree_hash, _StoredContent(inventory=inventory, state=state_of(str(work))))
         # Fails if the folder exists: another process was first, and its copy is as good. The stamp then has
         # another state than the folder, so its bytes are read once more.

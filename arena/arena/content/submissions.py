@@ -160,7 +160,8 @@ def archive_kind(path: Path) -> str:
             start = file.read(_MAGIC_AT + _MAGIC_BYTES)
     except OSError as error:
         raise PluginError(f"{path.name} cannot be read ({error.strerror})") from error
-    # Said before the name is trusted: a bzip2 file called .gz would otherwise be reported as damaged.
+    # Reported before the file name is trusted: a bzip2 file called .gz would otherwise be reported as
+    # damaged.
     if other := next((name for magic, name in _OTHERS if start.startswith(magic)), ""):
         raise PluginError(f"{path.name} is packed with {other}; pack it as .tar.gz or .zip")
     found = (kind for at, magic, kind in _KINDS if start[at:].startswith(magic))
@@ -244,7 +245,7 @@ def _tar_members(path: Path, kind: str) -> Generator[_Member]:
     """
     size = path.stat().st_size
     check_size(path, size, BOUNDS)
-    # It refuses two members of one name, of which the later would replace what was checked.
+    # Refuses two members of one name, of which the later would replace the one that was checked.
     names = MemberNames(path.name, BOUNDS.max_files)
     total, largest = 0, (0, "")
     with ExitStack() as opened:

@@ -1,1 +1,1 @@
-"""Tournaments: configuration, plan, coordinator; pairings -> matches -> store, with events."""
+"""Runs tournaments: configures and plans them, dispatches their matches, stores results, publishes events."""

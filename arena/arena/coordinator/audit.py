@@ -1,6 +1,6 @@
 """Compares a store with sources outside of it: rules, configurations, recomputed plans, kept bots.
 
-`Store.integrity.check` proves that a store is consistent. This proves that its content could have been
+`Store.integrity.check` proves that a store is consistent. The audit checks that its content could have been
 played.
 """
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 _PAGE: Final = 256
-"""Tournaments that are read at once."""
+"""Number of tournaments per query."""
 _PLANNED: Final = 4_096
-"""Planned matches that are read at once."""
+"""Number of planned matches per query."""
 _MANY: Final = 5_000
-"""Number of matches of a store from which kernels replay them: loading kernels takes longer than replaying
-fewer."""
+"""Minimum number of matches in a store for replaying them with kernels: for fewer, loading the kernels takes
+longer than the replay."""
 _TRAINING: Final = "training"
-"""Pool of matches that a trainer played by itself: without a plan, seeds or referee."""
+"""Label of the pool of matches that a trainer played by itself: without a plan, seeds or referee."""
 _IDENTIFIED: Final = ("name", "spec", "content")
 """Fields of a bot that are part of its identity."""
 
@@ -61,7 +61,7 @@ class AuditFinding(NamedTuple):
 
 
 def audit(store: Store) -> Iterator[AuditFinding]:
-    """Yield contradictions to the rules, the configurations or the kept bots, by tournament.
+    """Yield how a store contradicts the rules, its configurations or the kept bots, by tournament.
 
     Args:
         store: one in which `Store.integrity.check` finds no fault.
@@ -81,7 +81,8 @@ def audit(store: Store) -> Iterator[AuditFinding]:
             text = f"the openings and matches of {record.name} were not replayed by the rules: {error}"
             yield AuditFinding(text, is_fault=False)
             game = None
-        # Then its numbers name other moves, and replays would only find consequences of this one fault.
+        # With another number of actions, the stored numbers mean other moves: replays would only find
+        # consequences of this one fault.
         if game is not None and game.num_actions != record.num_actions:
             yield AuditFinding(
                 f"tournament {record.name} has {record.num_actions} actions, its game {record.game} has "
@@ -185,9 +186,9 @@ def _plan(store: Store, record: TournamentRecord, game: Game | None) -> Iterator
 def _wanted(
     fixed: FixedPlan | None, entrants: Sequence[Entrant]
 ) -> tuple[Callable[[PlannedMatch], PlannedMatch | None] | None, Iterator[PlannedMatch]]:
-    """Return the function of `_Comparison.wanted`, and the rest of the plan, as far as that is known.
+    """Return `_Comparison.wanted`, and the rest of the plan if it is known.
 
-    Matches planned after bots joined or left depend on when they did: then only each match is compared.
+    The order of a plan depends on when bots joined or left, so after a change each match is compared alone.
     """
     if fixed is None:
         return None, iter(())
@@ -213,7 +214,7 @@ def _settings(record: TournamentRecord, config: TournamentConfig) -> Iterator[Au
 
 
 def _place(match: PlannedMatch) -> tuple[int, ...]:
-    """Return all of a planned match but its opening, which files and later versions may list differently."""
+    """Return the fields of a planned match without its opening, which files and later versions may change."""
     return match.number, match.encounter, match.match_no, match.first, match.second
 
 
@@ -260,7 +261,7 @@ def _seeds(record: TournamentRecord, match: SeededMatch) -> tuple[int, int]:
 
 
 _STEPS: Final = 4_000_000
-"""Maximum total number of planned matches in all views of one tournament; of longer plans fewer batches are
+"""Maximum total number of planned matches in all views of one tournament; for longer plans, fewer batches are
 checked."""
 _OF_LADDER: Final = 16
 """Number of batches of a ladder that are checked: each costs two rankings."""
@@ -291,15 +292,18 @@ def replan(store: Store, record: TournamentRecord, source: PlanSource) -> Iterat
     batches = store.plans.batches(record.id)
     chosen = _chosen(batches, is_open=source.is_open)
     is_fault = not source.is_open and not any(each.kind in _MATTERS for each in changes)
+    # The view begins with an empty plan, and gets one batch after the other as when it was planned.
     event = EventView(store, replace(record, num_planned=0))
     for batch in batches:
         if batch.number in chosen:
             rows = store.plans.planned(record.id, after=batch.first - 1, limit=batch.last - batch.first + 1)
+            # Matches of another encounter are planned only after the decision.
             is_decided = source.decides is not None and rows[0].encounter != source.decides.encounter
             decision = record.decision if is_decided else ""
             view = event.look(Basis(batch.basis_match), decision, adds_up=source.is_open)
             then = _entrants_at(entrants, changes, batch)
             seats = seats_of(store, record.id, then, until=batch.basis_change)
+            # `errors` would come from all results, also from those after this batch.
             view = replace(view, seats=seats, errors=None)
             if not _is_same(source, view, rows):
                 text = f"matches {batch.first} to {batch.last} of {record.name} are not those that follow"

@@ -68,8 +68,8 @@ def changes(store: Store, competitors: Sequence[Competitor]) -> list[BotChange]:
         played = {entrant.bot.identity: entrant.bot for entrant in store.tournaments.entrants(tournament.id)}
         for label in before.keys() - found.keys():
             if was := before[label] & played.keys():
-                # Several earlier contents may have played there, and any of them serves; a set has no order,
-                # so the smallest.
+                # Several earlier contents may have played there, and any of them will do. The smallest is
+                # taken, because a set has no order.
                 content = played[min(was)].content
                 found[label] = BotChange(label, tournament.name, content, now[label])
         if len(found) == len(before):
@@ -86,7 +86,7 @@ def played_before(store: Store, bot: BotRecord) -> list[Played]:
 
 
 def needed_contents(store: Store) -> set[str]:
-    """Return the contents of bots in unfinished tournaments."""
+    """Return the hashes of the contents of bots in unfinished tournaments."""
     return {
         entrant.bot.content
         for tournament in _tournaments(store)

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 WITH_FORMAT = frozenset({"tournament", "match", "test", "resume", "ladder"})
 """Commands that print their events as JSON objects with `--format ndjson`."""
 ANSWER_S: Final = 5.0
-"""Seconds that a command waits for its answer: a coordinator that is alive polls ten times in them."""
+"""Seconds to wait for the answer to a command; a live coordinator polls ten times in this time."""
 HINT_S: Final = 60.0
-"""Seconds that a hint waits for its answer; the bot has to think about it."""
+"""Seconds to wait for a hint, for which a bot has to search."""
 _LOOK_S: Final = 0.05
 """Seconds between two polls of the store."""
 _HOLDER_S: Final = 1.0
-"""Seconds between two checks whether the holder of a lease still runs."""
+"""Seconds between two checks of whether the holder of a lease still runs."""
 _MAX_TAIL = 1 << 13
-"""Bytes read at either end of a log, however long: JSON comes first, the reason of the end last."""
+"""Maximum bytes read at either end of a log: JSON comes first, the reason for the end last."""
 _MAX_LINE = 500
-"""Maximum characters quoted of a log: one line of a bot could fill the screen."""
+"""Maximum characters of a quoted log line, which a bot could make as long as the screen."""
 _running: list[subprocess.Popen[bytes]] = []
 """Started processes that may outlive their caller; Python warns when a running Popen is deleted."""
 
@@ -72,7 +72,7 @@ class Launched:
         log: Path,
         db: str | None,
     ) -> None:
-        """Keep what `start` started."""
+        """Wrap a process that `start` has started."""
         self.command = command
         """Program and arguments, as they were run."""
         self.log = log
@@ -85,16 +85,16 @@ class Launched:
         self._event = 0
 
     def poll(self) -> int | None:
-        """Return its exit status; None while it runs."""
+        """Return the exit status of the process; None while it runs."""
         return self._process.poll()
 
     def end(self) -> None:
-        """Terminate it; what is stored stays, and can be resumed."""
+        """Terminate the process; the tournament stays stored and can be resumed."""
         with suppress(ProcessLookupError):
             self._process.terminate()
 
     def event(self) -> TournamentRecord | None:
-        """Return the tournament that it holds, or held last; None until it has claimed one."""
+        """Return the tournament that the process holds, or held last; None until it has claimed one."""
         # The process may still have to create or upgrade the store.
         with suppress(ArenaError):
             if has_store(self.db):
@@ -103,7 +103,7 @@ class Launched:
         return None
 
     def news(self) -> tuple[str, ...]:
-        """Return what it reported about its bots before it began, a sentence each."""
+        """Return what the process reported about its bots before the tournament began, a sentence each."""
         for line in self._read(0, _MAX_TAIL).splitlines():
             with suppress(msgspec.DecodeError):
                 found = msgspec.json.decode(line, type=_StartLine)
@@ -112,7 +112,7 @@ class Launched:
         return ()
 
     def complaint(self) -> str:
-        """Return its last line of output that is not an event, the reason if it failed.
+        """Return the last line of output that is not an event, the reason if the process failed.
 
         Empty if there is none.
         """
@@ -138,11 +138,11 @@ class Launched:
 def start(words: Sequence[str], *, db: str | None = None) -> Launched:
     """Run a command of the arena that plays, in the background and in a session of its own.
 
-    It has no terminal, so neither Ctrl-C nor the end of its parent process reaches it; a command stops it,
-    from any process. `follow` waits until it plays.
+    The process has no terminal, so neither Ctrl-C nor the end of its parent reaches it; a command stops it.
+    `follow` waits until it plays.
 
     Args:
-        words: what would follow `arena` on a command line, such as `["tournament", "mcts", "minimax"]`.
+        words: the arguments of the command `arena`, such as `["tournament", "mcts", "minimax"]`.
         db: path of the store; None for the default.
 
     Raises:
@@ -263,7 +263,7 @@ def ask(
 
 
 def _unanswered(store: Store, record: TournamentRecord) -> str:
-    """Return the text that says that there is no answer yet, and from which process.
+    """Return a text that says which process has not answered yet.
 
     Raises:
         ArenaError: there will be none.
@@ -288,11 +288,11 @@ class Link:
     """
 
     def __init__(self, db: str | None, words: Sequence[str]) -> None:
-        """Keep what is to be played; nothing is started yet.
+        """Prepare a play; nothing is started yet.
 
         Args:
             db: path of the store; None for the default.
-            words: the command of the coordinator, or `again` of a stored play.
+            words: the command of the coordinator; for a stored play the result of `again`.
         """
         self.db = db
         """Path of the store; None for the default."""
@@ -301,8 +301,8 @@ class Link:
         self.news: tuple[str, ...] = ()
         """What the coordinator reported about the bot when the play began, a sentence each."""
         self.first_match = 1
-        """Number of the first match of this link's coordinator. Viewers may still see an earlier one running
-        if its coordinator was killed."""
+        """Number of the first match of this link's coordinator. Viewers may still see an earlier match
+        running if its coordinator was killed."""
         self._words = list(words)
         self._launched: Launched | None = None
         self._is_held = False
@@ -346,7 +346,7 @@ class Link:
         try:
             self.record = follow(launched, is_wanted)
         except NotStartedError:
-            # Nobody is left who would end it: without a screen it would hold the play for minutes.
+            # No screen is left to end the coordinator, which would hold the play for minutes.
             launched.end()
             raise
         self._launched, self.news = launched, launched.news()

@@ -4,7 +4,8 @@ A command is a row with a kind and a payload, a JSON object of the other fields.
 same kinds and payloads, so their rows can be read, and their coordinators understand today's commands.
 
 Joining, leaving and voiding are not commands but changes, in force once they are stored, whether or not the
-tournament is being run. Neither is a take-over: the process it replaces does not answer.
+tournament is being run. A take-over is no command either, because the process that it replaces does not
+answer.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_ELO = 100_000.0
 THEN_RATE = 32
-"""Rated pairs after a test of `arena test`, unless an option sets it."""
+"""Default number of rated pairs that `arena test` plays after the decision."""
 
 
 class Refusal(NamedTuple):
@@ -30,7 +30,7 @@ class Refusal(NamedTuple):
     bot: str
     """Its label or, if it had none yet, its spec as written."""
     why: str
-    """The complete reason."""
+    """Why it was refused."""
 
 
 DASK: Final = "dask:"
@@ -101,7 +101,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     executor: str = "local"
     """`local`, `inline`, or `dask:` and the address of the scheduler of worker machines."""
     keys: str | None = None
-    """The key file of this machine for that scheduler. It is not stored, because it belongs to a machine."""
+    """Key file for the scheduler of `executor`. It is not stored, because each machine has a file of its
+    own."""
     cluster: str | None = None
     """`local:N`: a scheduler and N slots for this run only, on this machine."""
     speed: SpeedRule | None = None
@@ -120,7 +121,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     rated: bool = False
     """In a test: whether its matches count for ratings, although it stops when one bot is ahead."""
     anchors: tuple[str, ...] = ()
-    """`BOT=ELO`: bots of known strength; a ladder's table is anchored at the first one that takes part."""
+    """`BOT=ELO`: bots of known strength; the table of a ladder is anchored at the first of them that takes
+    part."""
     no_recover: bool = False
     """Whether the first fault of a bot stops the run."""
     score_interval: int = 1
@@ -135,7 +137,8 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
     site: str = ""
     name: str = ""
     looks: int = 1
-    """How often the verdict of a growing match is read. Not an option: each enlargement counts it up."""
+    """Number of times that the verdict of a growing match was read. Not an option: each enlargement
+    increments it."""
     refused: tuple[Refusal, ...] = ()
     """Bots left out by `on_preflight`. Not an option: written when the plan is stored, and ignored if the
     configuration of a stored tournament begins a new one."""
@@ -291,7 +294,7 @@ class TournamentConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"
 
 
 def parse_anchor(text: str) -> tuple[str, float]:
-    """Parse `BOT=ELO`; a bot's spec may contain `=` itself, so the last one splits.
+    """Parse `BOT=ELO`; it is split at the last `=`, because a bot's spec may contain others.
 
     Raises:
         ConfigError: it cannot be parsed.

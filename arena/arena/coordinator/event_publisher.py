@@ -28,15 +28,14 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _BEAT_S = 10.0
-"""Maximum seconds between two published states of the run: counts and rate of short matches are at most so
-old."""
+"""Maximum seconds between two published states of the run, and so the maximum age of its counts and rate."""
 _SAMPLE_S = 0.5
 """Seconds between two samples of matches that are too short to be streamed; a sample is published after its
 end."""
 _RATE_S = 30.0
 """Seconds over which the rate of short matches is computed."""
 _REST_S = 5.0
-"""Seconds to wait after the store accepted no events, so that a locked store does not slow results as
+"""Seconds without publishing after the store refused events, so that a locked store does not slow results as
 well."""
 _PATIENCE = 3
 """Number of consecutive failures after which the operator is warned: a lock may be released soon."""
@@ -109,7 +108,7 @@ class EventPublisher:
         self._total = total
 
     def forget(self, numbers: Sequence[int], total: int | None) -> None:
-        """Forget matches that are no longer needed, those with an end to publish only after that."""
+        """Forget matches that are no longer needed; unpublished ends are published first."""
         self._dropped.update(numbers)
         self._forget_dropped()
         self._total = total
@@ -136,7 +135,7 @@ class EventPublisher:
                     continue
                 # Only the newest thought of a bot is of interest; a snapshot for new viewers leaves out the
                 # others, too.
-                # What was queued before stays queued; this list is what is published again after a failure.
+                # Queued events stay queued; this list is published again after a failure.
                 if known[-1].kind == "info":
                     known.pop()
                 known.append(event)
@@ -166,7 +165,7 @@ class EventPublisher:
             self._next_flush = self._clock()
 
     def lost(self, numbers: Iterable[int]) -> None:
-        """Publish that matches died with their workers, and forget them; they may be played again."""
+        """Publish that matches died with their workers, and drop their events; they may be played again."""
         for number in numbers:
             known = self._running.pop(number, None)
             if known:
@@ -185,13 +184,14 @@ class EventPublisher:
             self._flush(now)
             self._num_failures = 0
         except (DatabaseError, ArenaError) as error:
-            # A lost lease, too: the next save, or `Lease.check`, ends the run. An ArenaError comes from
-            # the goal, if no ratings fit the results.
+            # The error may be a lost lease: the next save, or `Lease.check`, then ends the run. An ArenaError
+            # comes from `_goal`, if no ratings fit the results.
             self._next_flush = self._clock() + _REST_S
             # Only moves are left out: the end of a match is published once, while moves of running matches
             # are kept in `_running` and published again from there.
             if len(self._queue) > _MOST:
                 self._must_repeat = True
+                # The newest are kept: with a store that is locked for hours even ends would fill the memory.
                 self._queue = [event for event in self._queue if event.kind in ("finished", "fault")][-_MOST:]
             self._num_failures += 1
             if self._num_failures == _PATIENCE:
@@ -216,10 +216,10 @@ class EventPublisher:
             self._queue.clear()
 
     def _end_matches(self, now: float) -> None:
-        """Publish the ends of stored matches; of short ones only one sample."""
+        """Publish the ends of stored matches; of all short ones, publish one as a sample."""
         over, self._over = self._over, []
         self._num_done = over[-1].num_done
-        # Too short to be streamed, or ended before its worker could send an event.
+        # Matches that were too short to be streamed, or ended before their workers could send an event.
         quick: list[MatchFinished] = []
         for end in over:
             known = self._running.get(end.record.number)
@@ -297,7 +297,7 @@ class EventPublisher:
         if not self._leaves_out or self._state == "ended":
             return None
         self._counts.append((now, self._num_done))
-        # The oldest count that stays is at least `_RATE_S` old, so that the rate covers that time.
+        # The oldest count kept is at least `_RATE_S` old, so that the rate covers that time.
         while len(self._counts) > 2 and self._counts[1][0] <= now - _RATE_S:  # noqa: PLR2004 - a rate takes two
             self._counts.popleft()
         (t, count), span = self._counts[0], now - self._counts[0][0]

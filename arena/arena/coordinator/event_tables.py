@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def event_tables(store: Store, record: TournamentRecord) -> EventTables | None:
-    """Return the tables by place from the results so far; None for other types, and before it began.
+    """Return the places, and the bracket of a knockout, from the results so far.
+
+    None for types other than Swiss and knockout, and before the tournament began.
 
     Raises:
         ConfigError: the stored configuration cannot be parsed.

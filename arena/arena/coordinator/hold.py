@@ -41,7 +41,7 @@ class Goal(NamedTuple):
     """The goal of a tournament; without one all planned matches are played."""
 
     progress: Callable[[], str] | None = None
-    """Returns the progress towards it, as text."""
+    """Returns the progress towards the goal, as text."""
     is_reached: Callable[[], bool] | None = None
     """Returns whether the ratings are precise enough to stop."""
 
@@ -75,8 +75,8 @@ def hold(
     """
     tournament, plan, num_workers = prepared.record, prepared.plan, prepared.num_workers
     with (
-        # Left in reverse order: signals act as usual again, lost results are rescued while the lease is held,
-        # then it is released, and last the folder that workers and bots used is removed.
+        # Left in reverse order: signals act as usual again, results of a lost store are rescued while the
+        # lease is held, the lease is released, and last the folder of workers and bots is removed.
         workspace() as folder,
         Lease(store, tournament, current_owner(), take_over=take_over) as lease,
         rescuing(lease.store, tournament),

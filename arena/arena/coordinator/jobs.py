@@ -1,4 +1,4 @@
-"""Where jobs come from, how many a batch has, and which batches are in flight."""
+"""Jobs of a run: their source, the size of batches, and the batches in flight."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_LOGGED = 50
 
 
 class JobSource(Protocol):
-    """Returns the matches of a tournament that this process holds; each is stored as planned before that."""
+    """Source of the jobs of a tournament; a match is stored in the plan before its job is returned."""
 
     total: int | None
     """Number of matches of the whole tournament; None while it cannot be known."""
@@ -78,15 +78,15 @@ class JobSource(Protocol):
         ...
 
     def withdraw(self, label: str, why: str) -> None:
-        """Withdraw a bot from an event that bots leave at any time; its matches are dropped."""
+        """Withdraw a bot from a tournament that bots may leave at any time; its matches are dropped."""
         ...
 
     def take_gone(self) -> Sequence[int]:
-        """Return once the numbers of returned jobs that are no longer needed."""
+        """Return the numbers of returned jobs that are no longer needed, each number once."""
         ...
 
     def take_withdrawn(self) -> Sequence[BotWithdrawn]:
-        """Return once each bot that the source has withdrawn."""
+        """Return the bots that the source has withdrawn, each bot once."""
         ...
 
 
@@ -214,16 +214,16 @@ class Lengths:
             self._all.add(seconds)
 
     def expected(self, job: Job) -> float:
-        """Return the expected seconds of a match.
+        """Return the expected seconds of a match: the mean of its encounter.
 
-        Before the first of its encounter, the mean of all others.
+        Before the first match of its encounter, this is the mean of all encounters.
         """
         known = self._encounters.get(_key(job.first.record.identity, job.second.record.identity), self._all)
         return known.value
 
     def num_in(self, seconds: float) -> int:
         """Return how many matches of recent length fit into this time, at most `MAX_BATCH`."""
-        # Not below a length of which `MAX_BATCH` fit, nor 0 before the first match.
+        # The divisor is never 0, which the mean is before the first match.
         return min(MAX_BATCH, math.ceil(seconds / max(self._all.value, seconds / MAX_BATCH)))
 
 
@@ -286,7 +286,8 @@ class Flight(NamedTuple):
 class Flights:
     """The batches in flight, in the order of submission; the first one of a slot is the one that it plays.
 
-    With a thousand slots two thousand batches are in flight, so no step of a run may look at each of them.
+    With a thousand slots two thousand batches are in flight, so the steps for each batch must not iterate
+    over them.
     """
 
     def __init__(self) -> None:
@@ -295,9 +296,9 @@ class Flights:
         self._by_number: dict[int, Flight] = {}
         self._load: Counter[Slot] = Counter()
         self._news: SimpleQueue[Future[list[MatchRecord]]] = SimpleQueue()
-        """Ended batches; futures end in other threads."""
+        """Futures of ended batches, put here by the threads that end them."""
         self._ended: set[Future[list[MatchRecord]]] = set()
-        """Those of them that `wait` has not returned."""
+        """Ended batches that `wait` has not returned yet."""
 
     def __bool__(self) -> bool:
         """Return whether any batch is in flight."""
@@ -327,12 +328,12 @@ class Flights:
 
     @property
     def load(self) -> Mapping[Slot, int]:
-        """How many batches each slot has; 0 for a slot without one."""
+        """Number of batches of each slot; 0 for a slot without one."""
         return self._load
 
     @property
     def has_ended(self) -> bool:
-        """Whether the future of a batch is done that `wait` has not returned."""
+        """Whether a batch has ended that `wait` has not returned yet."""
         self._hear()
         return bool(self._ended)
 
@@ -341,8 +342,8 @@ class Flights:
         flight = self._flights[future] = Flight(slot, {job.number: job for job in jobs})
         self._by_number.update(dict.fromkeys(flight.jobs, flight))
         self._load[slot] += 1
-        # It runs in whatever thread ends the future, perhaps within another `put`; a `SimpleQueue` permits
-        # that.
+        # The callback runs in the thread that ends the future, perhaps within another `put`, which a
+        # `SimpleQueue` permits.
         future.add_done_callback(self._news.put)
 
     def remove(self, future: Future[list[MatchRecord]]) -> Flight:

@@ -1,4 +1,4 @@
-"""Bots that join a tournament, leave it or are disqualified; a run of it notices that through the store."""
+"""Enters, withdraws and disqualifies bots of a tournament; its coordinator notices through the store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class LadderStatus(NamedTuple):
     playing: tuple[str, ...]
     """Labels of the bots that are paired."""
     newcomers: tuple[str, ...]
-    """Labels of those among them that joined and whose rating is not settled yet: they play first."""
+    """Labels of playing bots that joined and whose rating is not settled yet: they play first."""
     left: tuple[str, ...]
     """Labels of the bots that no longer take part."""
     num_matches: int
@@ -298,7 +298,7 @@ def _refuse_return(store: Store, event: TournamentRecord, known: Entrant) -> Non
             f"{known.label} counts its matches again, but it plays no more"
         )
     lease = store.leases.find(event.id)
-    # The run has dropped what the bot was to play and knows nothing of a return; a ladder plans again anyway.
+    # The coordinator has dropped the bot's matches and would not notice its return; a ladder plans new ones.
     if event.type in _FIXED and lease is not None and lease.is_alive:
         raise ConfigError(
             f"{known.label} has left {event.name}, which is being run; arena stop {event.name}, then it can "
@@ -311,7 +311,7 @@ def _describe(bot: BotRecord) -> str:
 
 
 _LOOK_S: Final = 0.05
-"""Seconds between two polls for the batch."""
+"""Seconds between two polls for a batch that was planned after a change."""
 
 
 def answer_to_join(store: Store, ladder: TournamentRecord, entrant: Entrant, wait_s: float = ANSWER_S) -> str:

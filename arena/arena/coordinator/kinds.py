@@ -1,4 +1,4 @@
-"""The schedules of tournaments: one entry per type."""
+"""Creates the schedule of a tournament, by its type."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BEFOREHAND: Final = 1000
 
 
 class Decides(NamedTuple):
-    """What a tournament decides, if it goes on after the decision."""
+    """The decision of a tournament that goes on after it."""
 
     encounter: int
     """Encounter whose matches decide it; those that have not begun by then are dropped."""

@@ -33,7 +33,7 @@ class MachineOptions(Protocol):
 
     @property
     def cluster(self) -> str | None:
-        """`local:N`, or None."""
+        """`local:N` for a scheduler and N slots on this machine; None without."""
         ...
 
     @property
@@ -107,6 +107,7 @@ def check_extra() -> None:
     Raises:
         ConfigError: they are not.
     """
+    # Without importing them, which takes long.
     if any(importlib.util.find_spec(name) is None for name in _NEEDED):
         raise ConfigError("worker machines need an extra of the arena; pip install 'bot-arena[cluster]'")
 
@@ -150,7 +151,7 @@ def open_pool(plan: Plan, num_workers: int, folder: Path) -> Pool:
     wanted = wanted_of(plan.tier, config.game, speed_rule(plan))
     if machines.place is not None:
         return ClusterPool(machines.place, wanted)
-    # Not `num_slots`: the caller has lowered that number if fewer matches are left to play.
+    # `num_workers` instead of `num_slots`: the caller lowers it if fewer matches are left to play.
     cluster = PrivateCluster(num_workers, folder)
     return ClusterPool(cluster.place, wanted, cluster=cluster, expected=num_workers)
 
@@ -159,7 +160,7 @@ class ShardPlan(NamedTuple):
     """What a training computes in slots."""
 
     machines: TrainingMachines
-    """Where."""
+    """Where the shards are computed."""
     trainer: str
     """Name of the trainer."""
     game: str

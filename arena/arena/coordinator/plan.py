@@ -67,7 +67,7 @@ def make_plan(config: TournamentConfig) -> Plan:
     """
     config.check()
     config = _with_opponent(config)
-    # It may come from a stored tournament, which had its own refused bots.
+    # The configuration may come from a stored tournament, which had its own refused bots.
     config = msgspec.structs.replace(config, refused=(), looks=1)
     if config.srand is None:
         # 63 bits, because the integers of a store are signed and have 64.
@@ -77,8 +77,9 @@ def make_plan(config: TournamentConfig) -> Plan:
     config = _settled(config, game)
     left_out: list[LeftOut] = []
     competitors = _competitors(config, left_out if config.on_preflight == "skip" else None)
+    # Before the schedule is made, which refers to the seats of the bots that are left.
     config = _without(config, competitors, left_out)
-    # Only for its errors, before anything is stored; `store_plan` calls it for the values.
+    # Called only for its errors, before anything is stored; `store_plan` calls it for the values.
     _anchors(config, competitors)
     source = schedule_of(config, game, len(competitors), NEWEST_PLAN)
     tier = choose_tier(config.isolation, config.require_tier, competitors)
@@ -153,6 +154,7 @@ def _without(
         reasons = "; ".join(f"{bot.bot}: {bot.why}" for bot in refused)
         raise ConfigError(f"too few {what} are left for a tournament; these were refused: {reasons}")
     specs = tuple(competitor.spec for competitor in competitors)
+    # `check` demands at least 1, although only a gauntlet uses it.
     return msgspec.structs.replace(config, bots=specs, seeds=max(seeds, 1))
 
 
@@ -253,7 +255,7 @@ def rating_pool(plan: Plan) -> PoolRecord:
 
 
 def new_tournament(plan: Plan) -> NewTournament:
-    """Return the row of a plan without any entrants."""
+    """Return the row of a plan's tournament, without entrants."""
     refused = tuple(
         Refusal(clean_text(bot.bot, _MAX_TOLD), clean_text(bot.why, _MAX_TOLD)) for bot in plan.left_out
     )
@@ -264,6 +266,7 @@ def new_tournament(plan: Plan) -> NewTournament:
         num_actions=plan.game.num_actions,
         pool=rating_pool(plan),
         seed=plan.config.srand or 0,
+        # Without `keys`: a key file is for one machine, and another one may resume the tournament.
         config=msgspec.structs.replace(plan.config, refused=refused, keys=None).to_toml(),
         event=plan.config.event,
         site=plan.config.site,
@@ -274,10 +277,10 @@ def new_tournament(plan: Plan) -> NewTournament:
 def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = None) -> TournamentRecord:
     """Store a tournament with the first batch of its plan in one transaction.
 
-    From then on the store holds the truth about it. The schedule plans further batches when they are needed.
+    From then on the stored plan is authoritative. The schedule plans further batches when they are needed.
 
     Args:
-        store: the store for it.
+        store: receives the tournament.
         plan: the tournament.
         reserved: its row, if that is stored already; then `store` holds its lease.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _PAGE: Final = 10_000
-"""Rows that are read at once: a ladder may have millions."""
+"""Number of rows per query: a ladder may have millions."""
 _JUDGES: Final = frozenset({"void", "unvoid"})
 """Changes that may alter the result of a match that was read already."""
 _MOVES: Final = frozenset({"join", "leave", "disqualify"})
@@ -176,12 +176,12 @@ class EventView:
         Args:
             basis: newest match and change that it includes.
             decision: as in `View`.
-            adds_up: whether it has sums by pair of seats, and ratings.
+            adds_up: whether the view includes sums by pair of seats, and ratings.
         """
         is_judged = self._is_judged(basis)
         self._results.see(basis, anew=is_judged)
         if is_judged:
-            # Counted from the start, because a sum does not tell which match it includes.
+            # Counted again from the start, because a sum does not record which matches it includes.
             self._counts, self._num_counted = None, 0
         if basis.change != self._change:
             self._change = basis.change
@@ -259,7 +259,7 @@ def seats_of(
     def planned_before(change: int) -> int:
         return max((num for newest, num in lengths if newest < change), default=0)
 
-    # By label, which a change has as its subject and no other bot of the tournament has.
+    # By label: it is unique within the tournament and the subject of a change.
     left: dict[str, int] = {}
     absences: dict[str, list[Absence]] = {}
     for each in moves:

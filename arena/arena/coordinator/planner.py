@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 _FEWEST: Final = 128
 """Minimum number of queued matches of a plan that depends on the configuration alone."""
 _FEWEST_ADAPTIVE: Final = 8
-"""Minimum number of queued matches of a plan that depends on results: early planning uses fewer of them."""
+"""Minimum number of queued matches of a plan that depends on results: the earlier a match is planned, the
+fewer results are used."""
 _LOOK_S: Final = 0.05
 """Seconds between two checks for bots that join or leave; a check reads one number."""
 _PAGE: Final = 10_000
-"""Rows of a plan that are compared at once: a plan may have a million."""
+"""Number of rows of a plan per query: a plan may have a million."""
 _CHECKED: Final = 256
 """Matches at the end of a stored plan that are compared with what the schedule would plan now."""
 
@@ -69,7 +70,7 @@ class Planner:
         self.is_urgent = False
         """Whether the last planned batch goes before all queued matches, because bots have joined or left."""
         self.is_decided = tournament.is_planned and bool(tournament.decision)
-        """Whether a decision made all matches unnecessary that are not running."""
+        """Whether a decision made all matches unnecessary, except running ones."""
         self._store = store
         self._tournament = tournament
         self._plan = plan
@@ -126,7 +127,7 @@ class Planner:
         self.is_urgent = self.is_open and self._has_news and not self._has_stored
         if num >= low and not self.is_urgent:
             return []
-        # Up to twice `low`, so that the next request comes only after `low` further matches.
+        # Up to twice `low`, so that the next query comes only after `low` further matches.
         wanted = max(low, 2 * low - num)
         if self._has_stored:
             matches = self._store.plans.unplayed(self._tournament.id, after=self._handed_out, limit=wanted)
@@ -144,7 +145,7 @@ class Planner:
             return []
 
     def _window(self, num_queued: int, num_running: int) -> tuple[int, int]:
-        """Return below how many unplayed matches more are planned, and the present number of unplayed ones.
+        """Return the number of unplayed matches below which more are planned, and their present number.
 
         Plans that depend on results should use as many as possible, so little is planned early. For other
         plans running matches do not count, so that batches stay large while those are played.
@@ -172,7 +173,7 @@ class Planner:
         return found
 
     def withdraw(self, label: str, why: str) -> None:
-        """Withdraw a bot that plays; its matches are dropped when this planner looks next, at once."""
+        """Withdraw a bot that plays; its matches are dropped at the next call of `more`."""
         self._newcomers.withdraw(label, why)
         self._next_look = 0.0
 
@@ -197,14 +198,15 @@ class Planner:
             self._drop_gone(running)
         except LockedError:
             return
+        # Only now: if the store was locked, the next `_look` finds the change again.
         self._change, self._has_news = change, True
         self._late = frozenset(running)
 
     def _settle_late(self, running: Collection[int]) -> None:
-        """Drop the matches of bots that left which ended without a result; nobody may play them again.
+        """Drop matches of bots that left if they ended without a result: they must not be played again.
 
         Once all have ended, declare void those that disqualified bots were still playing: not only at the end
-        of the run, as a ladder may have none.
+        of the run, because a ladder may never end.
         """
         if self._late is None or (self._late and self._late.issubset(running)):
             return
@@ -227,7 +229,7 @@ class Planner:
 
     def _ask(self, wanted: int, num_queued: int, running: Collection[int]) -> list[Job]:
         source = self._known_source()
-        # Look first, so that the view contains no change that this planner has not handled.
+        # Check first, so that the view contains no change that this planner has not handled.
         self._look(running, is_idle=True)
         basis = self._view.basis()
         # A schedule is a function of its view, so the same view would yield `Wait` again.
@@ -242,7 +244,7 @@ class Planner:
             self._look(running, is_idle=True)
             basis = self._view.basis()
             view = self._view.look(basis, self.decision, adds_up=source.is_open)
-        # Changes after this view are found by the next look.
+        # Changes after this view are found by the next `_look`.
         self._has_news = False
         found = source.schedule.next(view, wanted)
         if isinstance(found, Wait):
@@ -311,7 +313,7 @@ class Planner:
         return self._source
 
     def _look_for_results(self, *, is_idle: bool) -> None:
-        """Store the results that wait beside the store.
+        """Store the results that wait in files beside the store.
 
         Raises:
             ArenaError: there are none, and no running match could bring any.

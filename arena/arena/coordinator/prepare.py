@@ -1,8 +1,8 @@
 """Prepares a tournament before its first match: reserves the name, checks the bots, stores the plan.
 
 A tournament is `preparing` from the moment it has a name, so it can be watched and no other process can use
-the name. If it cannot be played it is `refused`, with the reason. Both states give way to another attempt
-under the same name.
+the name. If it cannot be played it is `refused`, with the reason. A tournament in either state is replaced by
+another attempt under the same name.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Again(NamedTuple):
         )
 
     def of(self, config: TournamentConfig) -> TournamentConfig:
-        """Return a configuration with the options of a run replaced; a time budget ends with its run."""
+        """Return a configuration with the options of a run replaced; a stored `max_time` is not inherited."""
         config = msgspec.structs.replace(
             config,
             max_time=self.max_time,
@@ -104,7 +104,7 @@ class Again(NamedTuple):
         return config
 
     def _where(self) -> dict[str, str | None]:
-        """Return the executor options, as far as they are given."""
+        """Return the options about executors that were given."""
         if self.executor is not None:
             return {"executor": self.executor, "keys": self.keys, "cluster": self.cluster}
         if self.cluster is not None:
@@ -116,12 +116,12 @@ class Reserved:
     """A tournament whose name is reserved and whose lease is held, while its bots are checked."""
 
     def __init__(self, store: Store, record: TournamentRecord) -> None:
-        """Keep the store with which the lease was claimed."""
+        """Prepare with the store that claimed the lease."""
         self.store = store
         self.record = record
 
     def look(self) -> None:
-        """Answer the commands that were left.
+        """Answer the commands that were sent meanwhile.
 
         Raises:
             ArenaError: a command requested a stop.
@@ -167,7 +167,7 @@ def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> PreparedT
     """Reserve the name of a new tournament, check its bots, and store its plan.
 
     Args:
-        store: the store for it.
+        store: receives the tournament.
         plan: as `make_plan` returned it.
         workers: number of bots checked at once.
         show: called for each bot that failed.
@@ -185,7 +185,7 @@ def prepare_new(store: Store, plan: Plan, workers: int, show: Show) -> PreparedT
         if plan.config.seeding == "leaderboard":
             plan = seat_by_rating(plan, store)
         changed = changes(store, plan.competitors)
-        # The last look before the plan is stored; a stop that comes later is answered by the run.
+        # The last check for commands before the plan is stored; a later stop is answered by the run.
         reserved.look()
         record = store_plan(reserved.store, plan, reserved.record)
         if plan.config.sprt is not None:
@@ -238,7 +238,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         The plan with the new number of rounds; further matches are planned when they are needed.
 
     Raises:
-        ConfigError: it has as many rounds already, or the matches planned so far would be others now.
+        ConfigError: it has as many rounds already, or its schedule would plan other matches now.
     """
     # Enlarging a finished match means that its verdict was read once more; other types have no verdict.
     looks = plan.config.looks + (tournament.is_complete and plan.config.type == "match")
@@ -247,7 +247,7 @@ def enlarge(store: Store, tournament: TournamentRecord, plan: Plan, rounds: int)
         raise ConfigError(
             f"{tournament.name} has {plan.config.rounds} rounds already; give --rounds more than that"
         )
-    # By the version with which it began, or the matches planned so far would get other numbers.
+    # With the tournament's own plan version: another one would number the matches planned so far differently.
     source = schedule_of(config, plan.game, len(config.bots), tournament.plan_version)
     if source.fixed is None or source.is_adaptive:
         raise ConfigError(f"{tournament.name} cannot get more rounds; start a new tournament")
@@ -370,6 +370,7 @@ def _refusal(competitor: Competitor, result: Forfeit | Exception | None, show: S
         return ""
     if isinstance(result, Exception):
         if not isinstance(result, PluginError) or (isinstance(result, OptionError) and not skips):
+            # A fault of the arena, or a refused option, whose message is passed on as it is.
             raise result
         why = str(result)
     else:
@@ -391,7 +392,7 @@ def _refusal(competitor: Competitor, result: Forfeit | Exception | None, show: S
 def _keep_tested(competitors: Sequence[Competitor]) -> None:
     """Keep copies of the bots of a test as they are now, the tested one last.
 
-    Bots in this process have none.
+    Bots that run in this process have no copies.
     """
     for competitor in reversed(competitors):
         if competitor.place:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from arena.executor.worker import Began
 
 MAX_LOSSES = 3
-"""Number of losses: a match that was running when so many slots died is not tried again; a machine that loses
-so many slots by different matches is excluded."""
+"""Limit of losses: a match during which this number of slots died is not tried again, and a machine that
+loses this number of slots by different matches is excluded."""
 ASIDE_S = 600.0
-"""Seconds for which losses of a machine are counted, and for which it is excluded: it may have been
+"""Seconds for which losses of a machine are counted, and for which it is excluded: later it may have been
 repaired."""
 
 
@@ -55,7 +55,7 @@ class Recovery:
     def usable(self, slots: Iterable[Slot]) -> list[Slot]:
         """Return the slots of machines that are not excluded; remember the present machines.
 
-        If all machines lose slots, the matches are to blame: then none is excluded for it.
+        If all machines lose slots, the matches are to blame, so no machine is excluded for its losses.
         """
         found = list(slots)
         self._machines = frozenset(slot.machine for slot in found)
@@ -119,10 +119,7 @@ class Recovery:
         return set(losses) == {machine} and losses.total() >= MAX_LOSSES - 1
 
     def avoided(self, numbers: Sequence[int]) -> set[str]:
-        """Return the machines that none of these matches may be played on.
-
-        Empty unless all may be suspects.
-        """
+        """Return the machines on which none of these matches may be played."""
         if not 0 < len(numbers) <= len(self._losses):
             return set()
         return {

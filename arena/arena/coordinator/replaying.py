@@ -1,4 +1,4 @@
-"""Replays tournaments that were paired by their own results when they end; stores corrected ratings."""
+"""Simulates finished tournaments that were paired by their own results, and stores corrected ratings."""
 
 from __future__ import annotations
 

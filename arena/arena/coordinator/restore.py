@@ -1,4 +1,4 @@
-"""Restores the plan of a stored tournament, each bot with the content it was entered with; seats joiners."""
+"""Restores the plan of a stored tournament, each bot with its original content, and adds bots that joined."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _PAGE = 256
-"""Rows of a stored plan that are read at once."""
+"""Number of rows of a stored plan per query."""
 _PAIR = 2
 _MAX_REASON: Final = 1000
 """Maximum number of characters of a stored reason: it may quote the output of a bot."""
 _ANEW: Final = "restore the old version, or start a new tournament"
 _LEAVE: Final = "restore the old version, or play on without it: arena entrants withdraw {} --reason WHY"
-"""The ways out of a tournament that lacks one of its bots."""
+"""What an operator can do about a tournament that lacks one of its bots."""
 
 
 def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     """Restore the plan of a stored tournament.
 
-    A bot that no longer takes part may be gone; it plays no more. A newcomer that cannot be started here is
-    listed in `Plan.aside`, because one such bot must not keep all others from playing.
+    A bot that no longer takes part may be missing, since it plays no more. A newcomer that cannot be started
+    here is listed in `Plan.aside`, because one such bot must not keep all others from playing.
 
     Raises:
         ConfigError: a bot has changed since it was entered, or a person played.
@@ -77,6 +77,7 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
     unhashed = [bot.label for bot in present if not bot.record.content]
     note = f"{', '.join(unhashed)}: code was not hashed when {tournament.name} began, so it may have changed"
     game = load_game(tournament.game)
+    # Absent bots play no match, so they place no demand on the tier.
     tier = choose_tier(config.isolation, config.require_tier, present)
     check_limits(config.require_limits, tier)
     return Plan(
@@ -92,10 +93,10 @@ def restore_plan(store: Store, tournament: TournamentRecord) -> Plan:
 
 
 def _text_of(was: Entrant, config: TournamentConfig) -> str:
-    """Return the spec of an entrant with the files it names by absolute paths, as far as they are known."""
+    """Return the spec of an entrant, with absolute paths of its files if they are known."""
     if was.seat < len(config.bots):
         return config.bots[was.seat]
-    # It joined later, so it is not in the configuration.
+    # The bot joined later, so it is not in the configuration.
     return entered_spec(was.bot) or was.bot.spec
 
 
@@ -194,7 +195,7 @@ def _absent(was: Entrant) -> Competitor:
 
 
 def _reason_of(missing: _Missing, was: Entrant) -> str:
-    """Return why a newcomer is withdrawn, for everybody."""
+    """Return the reason why a newcomer is withdrawn, as stored."""
     content = (
         f"the coordinator has no copy of its content {short(was.bot.content)}, and "
         if was.bot.content
@@ -264,7 +265,7 @@ class Newcomers:
         return is_whole
 
     def find_anew(self, labels: Collection[str]) -> dict[str, Competitor]:
-        """Look again for bots whose matches could not be played; return those that are there, by label.
+        """Look again for bots whose matches could not be played; return those that were found, by label.
 
         Args:
             labels: their labels.
@@ -276,6 +277,7 @@ class Newcomers:
                 continue
             found = self._find(was)
             if not isinstance(found, _Missing):
+                # An unchanged competitor stays the same object, because a pool sends each only once.
                 if found != competitors[was.seat]:
                     competitors[was.seat] = found
                 there[was.label] = competitors[was.seat]

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 MAX_ERRORS = 3
-"""Number of attempts of a match in one run that the arena fails, after which it stays void."""
+"""Maximum number of attempts per match and run that fail by the arena's fault; then the match stays void."""
 MAX_STALLS = 3
-"""Number of stalled attempts of a match in one run, after which a late bot loses: without an end, a bot that
-slows down its machine would never lose, and a machine that is always busy would play one match for ever."""
+"""Number of stalled attempts of a match in one run, after which a late bot loses: without this limit, a bot
+that slows down its machine would never lose, and a machine that is always busy would play one match for
+ever."""
 MAX_SPOILT = 20
 """Number of void matches after which a run stops if the arena could play none: the next ones would fail as
 well, and a sequential test would try all its pairs."""
@@ -73,7 +74,7 @@ class ResultRecorder:
         self._jobs: dict[int, Job] = {}
         self._errors: Counter[int] = Counter()
         self._stalls: Counter[int] = Counter()
-        """By match that is not final; `_num_stalls` are those of all matches."""
+        """Stalled attempts of each match that is not final; `_num_stalls` counts those of all matches."""
         self._num_stalls = 0
         self._num_kept = 0
         self._has_warned = False
@@ -126,7 +127,7 @@ class ResultRecorder:
         if not played:
             return []
         records = [self._settled(record) for record in played]
-        # Fewer are stored if they wait beside a locked store, or are stored already.
+        # Fewer if the store is locked and results wait in files beside it, or if some are stored already.
         if self._store.matches.save(records) < len(records):
             self._warn_of_lock()
         for warning in self._store.take_warnings():
@@ -136,7 +137,7 @@ class ResultRecorder:
         for record in records:
             job = self._jobs[record.number]
             self._quarantine.add_record(record)
-            # Also while results wait in files beside the store: they are as durable there.
+            # Counted even while results wait in files beside the store, where they are as durable.
             self.num_done += record.is_final
             self.tell(MatchFinished(record, job.first.label, job.second.label, self.num_done, self._total))
             if record.is_final:
@@ -174,8 +175,7 @@ class ResultRecorder:
         # The store decides: another process may have added a bot or dropped matches since the last plan.
         is_finished = record.is_complete
         state = "finished" if is_finished else "stopped"
-        # Last: a process that is killed before leaves a tournament that is still running, for `arena resume`
-        # to end.
+        # Last: if this process is killed before, the tournament stays `running`, and `arena resume` ends it.
         self._store.tournaments.set_state(record.id, state)
         why = "" if is_finished else reason or "another process took part in it"
         ended = Ended(state, why, record.num_done, record.num_total)
@@ -229,12 +229,12 @@ class ResultRecorder:
 
     def _note_end(self, record: MatchRecord) -> None:
         """Count the matches that the arena failed for good, until one is played."""
-        # Not after that: matches that fail are tried again last, so a bot that cannot be played looks like a
-        # run in which nothing can. A walkover is not played.
+        # Only until then: failed matches are tried again last, so at its end even a run with one unplayable
+        # bot has many failures in a row. A walkover is not played.
         self._has_played |= record.termination not in (Termination.ARENA_ERROR, Termination.WALKOVER)
         self._num_spoilt += record.termination == Termination.ARENA_ERROR
         if self._num_spoilt >= MAX_SPOILT and not self._has_played:
-            # Of a traceback the last line says what happened.
+            # The last line of a traceback says what happened.
             why = (record.reason.strip().splitlines() or ["the arena failed"])[-1]
             self.trouble = f"none of {self._num_spoilt} matches could be played, at last because: {why}"
 
@@ -250,7 +250,7 @@ class ResultRecorder:
 
 
 class PointKeeper:
-    """Fits the ratings each time a fortieth of the plan is done, and at the end of a run."""
+    """Stores a point of the rating history after each fortieth of the plan, and at the end of a run."""
 
     def __init__(self, store: Store, tournament: TournamentRecord, tell: Callable[[Event], None]) -> None:
         """Continue after the matches of earlier runs."""

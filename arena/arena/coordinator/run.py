@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 _PAIR = 2
-"""Matches per batch in a tournament that bots join while it is played."""
+"""Maximum matches per batch in a tournament that bots join while it is played."""
 _MAX_WALKOVERS = 50
 """Maximum number of matches that are decided without play and stored in one transaction."""
 _DEPTH = 2
@@ -41,7 +41,7 @@ _DEPTH = 2
 _MAX_SUSPECTS = 16
 """Number of matches at the head of the queue that are checked for machines they must not be played on."""
 _TICK_S = 0.05
-"""Seconds between two checks of orders and news, and at least between two deliveries to viewers."""
+"""Seconds between two polls for orders and for matches that started."""
 
 
 class StopRules(NamedTuple):
@@ -63,7 +63,7 @@ class RunParts(NamedTuple):
     pool: Pool
     """Plays them."""
     orders: Orders
-    """Requests its end."""
+    """Requests to stop or pause it."""
     rules: StopRules = StopRules()
     """Which results end it early."""
 
@@ -108,8 +108,7 @@ class Run:
             self._collect(done)
 
     def _tick(self) -> None:
-        # Starts are read before results are collected: if a slot died, the match that it began last is the
-        # suspect.
+        # Starts are read before results: if a slot died, the match that it began last is the suspect.
         for began in self._pool.news():
             self._recovery.began(began)
             self._recorder.began(began.number)
@@ -201,7 +200,7 @@ class Run:
             self._offer(free, slot)
 
     def _free_slots(self) -> list[tuple[int, int, Slot]]:
-        """Return a heap of the slots that accept a batch now: the number of theirs, and their place."""
+        """Return a heap of the slots that accept a batch now, the least loaded first."""
         free: list[tuple[int, int, Slot]] = []
         for slot in self._recovery.usable(self._pool.slots()):
             self._offer(free, slot)
@@ -213,10 +212,11 @@ class Run:
         load = self._flights.load[slot]
         if load < depth:
             self._num_offers += 1
+            # The counter breaks ties: of equally loaded slots the one that has waited longest is next.
             heappush(free, (load, self._num_offers, slot))
 
     def _next_slot(self, free: list[tuple[int, int, Slot]]) -> Slot | None:
-        """Return the slot with the fewest batches that the next matches may be played on."""
+        """Return the least loaded slot on which the next matches may be played."""
         avoided = self._recovery.avoided([job.number for job in islice(self._queue, _MAX_SUSPECTS)])
         others: list[tuple[int, int, Slot]] = []
         found = None
@@ -231,10 +231,10 @@ class Run:
         return found
 
     def _take_back(self, idle: Slot, others: list[tuple[int, int, Slot]]) -> bool:
-        """Return batches that wait for busy slots to the queue, one per idle slot; return whether it has any.
+        """Put batches that wait behind busy slots back into the queue; return whether the queue has jobs.
 
-        Otherwise a batch would wait behind a long match while other slots are idle. One that the idle slot
-        must not play stays: it would be sent to the same slot again.
+        One batch per idle slot is put back: otherwise it would wait behind a long match. A batch that the
+        idle slot must not play stays, because it would be sent to the same slot again.
         """
         if self._flights.load[idle]:
             return False
@@ -272,7 +272,7 @@ class Run:
             elif walkover is None:
                 jobs.append(job)
             elif self._source.is_open:
-                # It would lose without end. Its matches are dropped once it has left.
+                # Withdrawn, since a quarantined bot would lose without end here; that drops its matches.
                 avoiding.append(job)
                 for label, why in self._recorder.quarantined(job):
                     self._source.withdraw(label, why)
@@ -298,11 +298,12 @@ class Run:
             theirs = [future for future, flight in self._flights.items() if flight.slot in lost]
             done = {*done, *wait(theirs).done}
             self._tick()
-        # Read after `done` is known: parts arrive before the future of their batch is done, so none is
-        # missing.
+        # Read after `done`: parts arrive before the future of their batch is done, so none is missing.
         parts = self._pool.results()
         for part in parts:
+            # Removed at once, so that a slot that dies later loses only the matches it has not delivered.
             self._flights.land(part)
+        # `done` is a set; sorted, so that results which arrive together are stored in the order of the plan.
         ended = sorted(((self._flights.remove(future), future) for future in done), key=_first_number)
         left: dict[Slot, dict[int, Job]] = {slot: {} for slot in lost}
         for flight, future in ended:
@@ -313,6 +314,7 @@ class Run:
             parts.append(played)
             for record in played:
                 del flight.jobs[record.number]
+            # What a stopped or slow batch has not played goes first, because it is earlier in the plan.
             self._queue.extendleft(reversed(flight.jobs.values()))
         for part in parts:
             # Part by part: only within a slot does the time between two starts say how long a match took.
@@ -360,8 +362,7 @@ class Run:
             void = void_record(playing, Termination.ARENA_ERROR, cause)
             self._keep([dataclasses.replace(void, is_final=True)])
         else:
-            # A suspect goes last: if something outside kills workers, it would otherwise hit the same match
-            # again.
+            # A suspect goes last: otherwise an outside cause of deaths would hit the same match again.
             self._queue.append(playing)
 
     def _rebuild(self) -> None:
@@ -377,8 +378,7 @@ class Run:
         self._queue += self._recorder.keep(records)
         if self._recorder.trouble:
             self._stop(self._recorder.trouble)
-        # A match that could not be played may lack the files of its bot, and so may all queued matches of
-        # that bot.
+        # If a match could not be played, files of its bot may be gone, for its queued matches as well.
         if any(record.termination == Termination.ARENA_ERROR for record in records):
             self._queue = deque(self._source.renew(self._queue))
         for record in records:

@@ -27,7 +27,7 @@ class MatchFinished(msgspec.Struct, frozen=True, tag=True):
     num_done: int
     """Number of matches of the tournament that need no more play."""
     total: int | None
-    """As in `MatchStarted`."""
+    """Number of matches of the whole tournament; None while it cannot be known."""
 
 
 class RunNotice(msgspec.Struct, frozen=True, tag="Notice"):
@@ -48,7 +48,7 @@ class BotWithdrawn(msgspec.Struct, frozen=True, tag=True):
 
 
 class DecisionFell(msgspec.Struct, frozen=True, tag=True):
-    """The tournament has made its decision; it may go on after that."""
+    """The tournament has made its decision; more matches may follow."""
 
     decision: str
     """The decision as stored."""
@@ -63,7 +63,7 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     """Why it stopped, as text; empty if it is finished."""
     num_done: int
     total: int | None
-    """As in `MatchStarted`."""
+    """Number of matches of the whole tournament; None while it cannot be known."""
 
 
 Event = MatchStarted | MatchFinished | RunNotice | BotWithdrawn | DecisionFell | Ended

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena_plugins import Game
 
 FEWEST_OPENINGS: Final = 200
-"""With fewer openings most tests of two nearly equal bots would end undecided."""
+"""Minimum number of openings; with fewer, most tests of two nearly equal bots would end undecided."""
 MOST_OPENINGS: Final = 2000
 """Maximum number of openings unless more pairs are requested; longer lists take long to make."""
 _BOTS: Final = 2
@@ -49,7 +49,7 @@ def with_opponent(config: TournamentConfig) -> TournamentConfig:
 def settle(config: TournamentConfig, game: Game) -> TournamentConfig:
     """Return the configuration of a test with its hypotheses, openings and maximum of pairs filled in.
 
-    So it stays the same when presets or lists of openings change.
+    The test therefore stays the same when presets or lists of openings change later.
 
     Args:
         config: configuration of a test, with its seed.

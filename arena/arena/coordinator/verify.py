@@ -44,7 +44,7 @@ def verify_match(store: Store, match: StoredMatch) -> Finding:
     again, deterministic = _play_again(store, match)
     end = max(len(match.actions), len(again.actions))
     if match.termination != Termination.RULES:
-        # It was cut short by something that need not happen again.
+        # The match was cut short by an event that need not happen again.
         end = min(end, len(match.actions))
     for ply in range(match.num_opening, end):
         if match.actions[ply : ply + 1] != again.actions[ply : ply + 1]:
@@ -73,6 +73,7 @@ def _play_again(store: Store, match: StoredMatch) -> tuple[MatchRecord, Mapping[
             f"match {match.id} of the store belongs to no tournament; arena db check shows more"
         )
     plan = restore_plan(store, tournament)
+    # The row of the plan, because the seeds of a match follow from its place in the plan.
     planned = store.plans.planned(tournament.id, after=match.number - 1, limit=1)
     for seat in (match.first_seat, match.second_seat):
         if plan.competitors[seat].is_absent:

@@ -1,4 +1,4 @@
-"""Has bytecode written that the processes of bots need and cannot write themselves."""
+"""Compiles the bytecode that the processes of bots need and cannot write themselves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for module in sys.argv[1:]:
         importlib.import_module(module)
 """
 _MOST_S = 120.0
-"""Seconds after which the imports are given up; without bytecode they take two."""
+"""Timeout of the imports in seconds; without bytecode they take two."""
 
 
 @cache
@@ -32,13 +32,13 @@ def write_bytecode() -> None:
 
     pip compiles what it installs, but uv and editable installs do not, and the processes of bots must not
     write. Without bytecode, each start of a bot with compiled search took 1.5 instead of 0.3 s of CPU. No
-    bot takes part: neither its code nor its content is read, and only the environment is written to. This is
-    done at most once per process.
+    code or content of a bot is read, and only the environment is written to. Later calls in a process do
+    nothing.
     """
     # With a prefix, Python writes to a folder in which the processes of bots do not look.
     if sys.dont_write_bytecode or sys.pycache_prefix or not any(map(_lacks_bytecode, MODULES)):
         return
-    # Whatever goes wrong, bots start without bytecode, only later.
+    # If this fails, bots start without bytecode, which only takes longer.
     with suppress(OSError, subprocess.SubprocessError):
         subprocess.run(  # noqa: S603 - our own interpreter
             own_python("-c", _IMPORT, *MODULES),

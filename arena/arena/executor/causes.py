@@ -1,4 +1,4 @@
-"""Explain from a program's stderr why it did not start, and name the way out."""
+"""Explains from a program's stderr why it did not start, and suggests a remedy."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ missing environment variable."""
 _TOLD = re.compile(r"it reported \w+: ")
 """Start of a cause that an adapter or the program itself reported in its own words."""
 _CLASS = re.compile(r"ClassNotFound|NoClassDefFound|main class")
-"""Java reports a missing class without the file it belongs to, so the command cannot name it."""
+"""How Java reports a missing class: without its file, so the file cannot be looked up in the command."""
 _ENDS = ("", ".py", ".js", ".mjs", ".cjs", ".class", ".jar", ".so")
 
 
@@ -73,9 +73,10 @@ def advice(fault: Forfeit, competitor: Competitor, tier: Tier) -> str:
                 "fflush(stdout) or python3 -u"
             )
         )
-    # Below T2 a program may read all files and start others, so the sandbox did not hide what it lacks.
+    # Below T2 a program may read all files and start other programs, so the sandbox is not the cause.
     if fault.termination not in _DEATHS or tier < Tier.T2:
         return ""
+    # The blocked start of a process comes first: its message may look like that of a missing file.
     known = _about_script(said, competitor, tier) or _about_interpreter(competitor)
     if known or (_TOLD.match(str(fault.detail.get("cause") or "")) and not missing_file(said)):
         return known
@@ -123,7 +124,7 @@ def _about_interpreter(competitor: Competitor) -> str:
 
 
 def _about_file(said: str, competitor: Competitor, tier: Tier) -> str:
-    """Name the missing file and the spec that includes it, or else list what the program may read."""
+    """Return which file is missing and the spec that includes it, or else what the program may read."""
     name = missing_file(said)
     if not name:
         return _view(competitor, tier) if competitor.runtime and not _WRITTEN_WRONG.search(said) else ""

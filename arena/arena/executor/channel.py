@@ -19,7 +19,7 @@ _Given = TypeVar("_Given")
 MAX_MESSAGE = 60_000
 """Maximum bytes of a message; the socket buffers of all supported systems hold it."""
 _BUFFER = 1 << 18
-"""Bytes of a socket's buffer that are asked for, some messages; with fewer, moves are sent later, none is
+"""Requested bytes of a socket's buffer: a few messages. With a smaller one, moves are sent later, but none is
 lost."""
 # A worker whose match is running must never wait for a reader.
 _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
@@ -28,8 +28,8 @@ _DONT_WAIT = getattr(socket, "MSG_DONTWAIT", 0)
 class Channel:
     """Both ends of the channel; the writing end is passed to other processes, which share it.
 
-    A pipe would not do: it separates messages of several writers only if they are short, and a full pipe
-    blocks its writers.
+    A pipe would not be enough: it separates messages of several writers only if they are short, and a full
+    pipe blocks its writers.
     """
 
     def __init__(self) -> None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 _FOLDER: Final = "checks"
 _MAX_BYTES: Final = 100_000
-"""A larger file was not written by this module and is ignored."""
+"""Maximum bytes of a file; a larger one was not written by this module and is ignored."""
 _MAX_FILES: Final = 1000
-"""Maximum number of files that are read: one for each bot, and nobody removes them."""
+"""Maximum number of files that are read: there is one for each bot, and none is ever removed."""
 _MAX_TEXT: Final = 500
 """Maximum characters of a failed check: its detail comes from the bot."""
 

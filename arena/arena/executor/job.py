@@ -57,7 +57,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     rated: bool = True
     """Whether the match counts for ratings; those of a sequential test do not."""
     shows_clock: bool = True
-    """Whether viewers see clocks; not so for a person without a limit, who has a nominal hour per move."""
+    """Whether viewers see clocks; false for a person without a limit, who has a nominal hour per move."""
     scales_time: bool = False
     """Whether a worker machine multiplies the seconds of both bots by its `time_scale`."""
     adjudicate: int = 0

@@ -192,10 +192,11 @@ class LocalWorker:
 
     def _die(self, task: Task) -> None:
         """Fail the task during which the process died, and those queued for it."""
+        # The process may be alive, if only its reply could not be read.
         self.kill()
         with self._queues.changed:
             self._is_dead = True
-            # Within the lock, so that no task is queued behind the last look at the queue.
+            # Under the lock, so that no task is queued after the queue was emptied here.
             lost = [task, *self._tasks]
             self._tasks.clear()
         for each in lost:
@@ -218,9 +219,9 @@ class LocalPool:
         """
         self.num_workers = size
         self._context = multiprocessing.get_context("spawn")
-        # A message in this pipe stops all workers; nobody reads it until `go`. A flag file would be lost if
-        # the temporary files were deleted, and a semaphore would stay locked if a worker were killed while
-        # holding it.
+        # A message in this pipe stops all workers, because it makes the pipe readable; only `go` reads it. A
+        # flag file would be lost if the temporary files were deleted, and a semaphore would stay locked if a
+        # worker were killed while holding it.
         self._stop_reader, self._stop_writer = self._context.Pipe(duplex=False)
         self._is_stopping = make_poller(self._stop_reader)
         # Writes to a pipe of at most PIPE_BUF bytes are atomic, so a killed worker leaves no partial message.
@@ -244,7 +245,7 @@ class LocalPool:
         )
         self._workers = self._start(range(size))
 
-    # multiprocessing starts its resource tracker together with the first process.
+    # multiprocessing starts its resource tracker, a Python process as well, together with the first worker.
     @safe_path()
     def _start(self, numbers: Sequence[int]) -> list[LocalWorker]:
         with _interrupts_blocked():
@@ -262,6 +263,7 @@ class LocalPool:
         future: Future[list[MatchRecord]] = Future()
         worker = self._workers[slot.number]
         if worker.slot == slot:
+            # Not the successor of the slot, which `rebuild` starts with the same number.
             worker.submit(Task(future, play_task, list(jobs), decode_records))
         else:
             future.set_exception(WorkerLostError(slot))
@@ -331,6 +333,7 @@ class LocalPool:
 
     def abort(self) -> None:
         """Kill the workers; their bots die with them."""
+        # First, so that no worker begins another match before it is killed.
         self.stop()
         for worker in self._workers:
             worker.kill()
@@ -366,7 +369,7 @@ class LocalPool:
 
 
 def _channel() -> Channel | None:
-    """Return a new channel; None on Windows, which has none: matches are then seen once they are over."""
+    """Return a new channel; None if this system has none: viewers then see matches after their end."""
     with contextlib.suppress(OSError):
         return Channel()
     return None

@@ -88,6 +88,7 @@ def append(path: Path, data: bytes) -> None:
             data = data[: MAX_FILE - size].decode("utf-8", "ignore").encode()
             # The file is filled to its maximum, so that nothing is appended after the note.
             data += b"\n" + _FULL.format(MAX_FILE).encode()
+        # In one write, which does not interleave with the writes of other workers.
         os.write(descriptor, data)
     finally:
         os.close(descriptor)
@@ -99,7 +100,7 @@ def match_file(number: int, attempt: int) -> str:
 
 
 def match_log(job: Job, seats: Sequence[Seat], result: MatchResult) -> list[LogPart]:
-    """Return the log of a match if it is due, else nothing.
+    """Return the log of a match if it is to be written, else an empty list.
 
     Bots in the arena's own process exchange no messages, so there is nothing to log for them.
     """

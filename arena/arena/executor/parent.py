@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 """Number of the option in `linux/prctl.h`."""
 _LOOK_S = 1.0
-"""Seconds between two checks where the kernel sends no death signal: an orphan lives for so long at most."""
+"""Seconds between two checks where the kernel sends no death signal; no orphan lives longer than this."""
 
 
 def end_with_parent(parent: int, wait: Callable[[], None] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Pools: execute batches of matches, report matches that start, and accept orders to stop."""
+"""Pools, which execute batches of matches, report matches that start, and accept orders to stop."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Pool(Protocol):
         ...
 
     def events(self) -> list[LiveEvent]:
-        """Return the live events since the last call; those of an oversized payload have it reduced."""
+        """Return the live events since the last call; oversized payloads are reduced."""
         ...
 
     def notes(self) -> list[str]:

@@ -40,10 +40,10 @@ _LATE = {
     Termination.TIME_MOVE: "--st or --tc",
     Termination.TIME_GAME: "--st or --tc",
 }
-"""Ways in which a bot can be late, and the option that allows it more time."""
+"""Terminations of a bot that was late, with the option that allows more time."""
 _PATIENCE_S = 120.0
-"""Seconds for a start and for an answer while a bot may be compiling, which it does once: the code is
-kept."""
+"""Seconds for a start and for an answer while a bot may be compiling; it compiles only once, since the code
+is kept."""
 _COMPUTED = 0.1
 """Minimum share of its time that a late bot must have computed to count as compiling; below it, the bot only
 waited."""
@@ -54,7 +54,7 @@ _REPORTED = re.compile(r"^it reported \w+: ")
 _NO_MESSAGE = "not an arena-bot/1 message"
 """Start of the cause when a line is not JSON or lacks a field."""
 _MAX_SENT = 100
-"""Characters of such a line that are shown."""
+"""Maximum characters that are shown of a line that is not a message."""
 _ERROR = re.compile(r"(Error|Exception)\b.*: ")
 """Finds the line of a log that names an error; some runtimes print their own version after it."""
 
@@ -94,6 +94,7 @@ def preflight(bot: Candidate, tracer: Tracer | None = None) -> Forfeit | None:
     def attempt(control: TimeControl, init_s: float) -> Forfeit | None:
         try:
             made = make_seat(competitor, game.name, tier, adjust=keep_compiled)
+        # First, because it is a PluginError as well: the caller reports it, since no bot was started.
         except OptionError:
             raise
         except PluginError as error:
@@ -166,7 +167,7 @@ def try_patiently(
 
 
 def _has_computed(fault: Forfeit) -> bool:
-    """Return whether a late bot computed; assumed in this process, where CPU time is unknown."""
+    """Return whether a late bot computed; True for a bot in this process, whose CPU time is unknown."""
     used = fault.detail.get("cpu_ms")
     return used is None or float(str(used)) >= _COMPUTED * float(str(fault.detail["elapsed_ms"]))
 

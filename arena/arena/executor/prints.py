@@ -2,7 +2,7 @@
 
 On one machine the worker that played a match appends to them with one write of whole lines: the text does not
 pass through the coordinator, which must not wait for it, and appended writes of several workers do not
-interleave. From a worker machine it comes with the result.
+interleave. Output from a worker machine arrives with the result.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def file_name(label: str) -> str:
 
 
 def listen(job: Job, seats: Sequence[Seat]) -> None:
-    """Capture the output of bots in this process if it is wanted; other bots print into pipes in any case."""
+    """Capture the output of bots in this process if it is to be kept; other bots always print into pipes."""
     for seat in seats:
         if isinstance(seat, InProcessSeat):
             seat.output = None if job.bot_output == "none" else BotOutput()

@@ -62,7 +62,7 @@ def record_of(job: Job, result: MatchResult) -> MatchRecord:
 
 
 def packed_remarks(infos: Sequence[Thoughts | None]) -> bytes:
-    """Return what the movers reported, packed for storage; values are in every record separately."""
+    """Return the remarks of both bots, packed for storage; a record stores their values separately."""
     return pack_remarks([None if info is UNSAID else info for info in infos])
 
 
@@ -115,7 +115,7 @@ def _unplayed(
 
 
 def note_machine(facts: Mapping[str, object]) -> None:
-    """Store in all further records of this process on which worker machine it runs."""
+    """Include these facts about the worker machine in all further records of this process."""
     _machine.clear()
     _machine.update(facts)
     # The cached texts contain the facts that have just been replaced.

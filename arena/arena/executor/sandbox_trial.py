@@ -62,7 +62,7 @@ def run_kit(
         bot: spec of the bot.
         game: spec of the game.
         seconds: thinking time for one answer.
-        on_failure: called with the bot's stderr of a step that failed, not cleaned.
+        on_failure: called with the bot's stderr if a step failed; it may contain control characters.
 
     Raises:
         PluginError: there is no such bot, or one of its files cannot be read.
@@ -86,6 +86,7 @@ def run_kit(
         checks = [_broken(0, f"no end within {_KIT_S:g} s")] if done.code is None else _checks(done)
         if on_failure is not None and not all(check.passed for check in checks):
             on_failure(done.stderr.decode("utf-8", "replace"))
+    # The kit's first check is whether the bot starts; the fault of the preflight replaces it.
     return checks if fault is None else [_refused(fault), *checks[1:]]
 
 
@@ -137,7 +138,8 @@ def _broken(number: int, detail: str) -> Check:
 
 
 _SECONDS = 5.0
-"""Seconds to start and per answer of the tiny bot: an interpreter that needs longer is broken."""
+"""Seconds that a bot of `_BOTS` has to start, and for each answer: an interpreter that needs longer is
+broken."""
 _SHELL = r"""
 value() { value=${line#*"\"$1\":"}; value=${value#[\"[]}; value=${value%%[]\",\}]*}; }
 say() { printf '{"type":"%s",%s}\n' "$1" "$2"; }

@@ -1,4 +1,4 @@
-"""Runs what is not a player in the sandbox to its end: a kit, a runtime, or plugins that are only loaded."""
+"""Runs a program in the sandbox until it ends: a conformance kit, a runtime, or an import of plugins."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 _KEPT = 1 << 20
 """Bytes kept of each output; older ones are dropped."""
 _WAIT_MS = 50.0
-"""Milliseconds of one wait for output: so late is an exit noticed if children of the program keep its pipes
-open."""
+"""Milliseconds of one wait for output, and so the delay before an exit is noticed if children of the program
+keep its pipes open."""
 _CHUNK = 1 << 16
 """Bytes per read: the capacity of a pipe on Linux."""
 _PATH = "import json, sys; sys.path += json.loads(sys.argv.pop(1)); "
@@ -70,7 +70,7 @@ def strongest_usual_tier() -> Tier:
 
 
 def python_command(code: str, arguments: Sequence[str], path: Sequence[str]) -> list[str]:
-    """Return the command that runs code like the host of a bot, with this `sys.path`."""
+    """Return the command that runs code as the host of a bot is run, with this `sys.path`."""
     entries = msgspec.json.encode(path).decode()
     return own_python("-s", "-S", "-B", "-X", "utf8", "-c", _PATH + code, entries, *arguments)
 
@@ -105,7 +105,7 @@ def run_sandboxed(
     try:
         stdout, stderr = _read(process, time.monotonic() + seconds)
         ended = process.has_exited()
-        # After the question above, because once it is killed every program has ended.
+        # Killed only after `has_exited`, which is always true for a killed program.
         end = process.kill()
         code = None if not ended else end.code if end.signal is None else -end.signal
         return Done(code, stdout, stderr)
@@ -140,9 +140,10 @@ def load_statuses(group: str, entries: Sequence[Entry]) -> list[str]:
     """Load plugins in the sandbox; return for each `ok`, or why it fails to load.
 
     Each has a process of its own, except the bundled ones, which share one for each content: most of their
-    start is that of the same libraries. If one of these fails, each is loaded alone, as if the others did not
-    exist.
+    start time goes into the same libraries. If one of these fails, each is loaded alone, as if the others did
+    not exist.
     """
+    # Before the processes, which cannot write it and would each compile the same modules.
     write_bytecode()
     bundled: dict[str, list[Entry]] = {}
     for entry in entries:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _MAX_SEATS = 3
 """Programs that run at once; no check of the kit asks more than two bots in turns."""
 _LEAST_S = 0.001
-"""Least seconds of a time control, which counts whole milliseconds."""
+"""Shortest time per move of a time control, in seconds: it counts whole milliseconds."""
 _KIT_MARGIN_MS = 60_000
 """Milliseconds by which an answer may be late: here the kit checks the time, not the referee."""
 
@@ -70,7 +70,7 @@ class SeatedBot:
         """Return the program's answer.
 
         Raises:
-            BotError: it gave no answer that a match would accept.
+            BotError: its answer is missing or would not be accepted in a match.
         """
         seconds = None if limit.seconds is None else max(limit.seconds, _LEAST_S)
         control = TimeControl.parse(None, seconds, limit.nodes, margin_ms=_KIT_MARGIN_MS)
@@ -138,7 +138,9 @@ def check_program(
         if competitor.record.name == EXEC:
             exec_command(options)
         while len(seats) >= _MAX_SEATS:
+            # The kit does not say when it is done with a bot, so the oldest program ends.
             seats.pop(0).close()
+        # The kit adds an unknown option to see whether the bot refuses it.
         more = {key: value for key, value in options.items() if key not in own}
         bot = msgspec.structs.replace(competitor, options={**competitor.options, **more})
         seats.append(make_seat(bot, game.name, tier))
@@ -162,7 +164,7 @@ _MARGIN_MS = 10_000
 """Milliseconds after which a late answer counts as a hang: these checks do not judge how well a bot keeps its
 time."""
 _POLL_S = 0.001
-"""Seconds between two looks whether a killed process was noticed."""
+"""Seconds between two checks of whether the arena has noticed that a process was killed."""
 _NODES = 100
 _SEED = 1
 _MAX_DETAIL = 300
@@ -329,6 +331,7 @@ def _play(
 ) -> MatchResult:
     """Play one match, the bot first, against `FirstLegal`."""
     control = control or TimeControl.parse(None, stage.seconds, _NODES, margin_ms=_MARGIN_MS)
+    # The opponent may pause its move without losing on time.
     patient = TimeControl.parse("inf", None, None)
     setup = MatchSetup(
         id="stress",
@@ -338,6 +341,7 @@ def _play(
         init_s=_INIT_S,
     )
     opponent = InProcessSeat(lambda _game, _seed: FirstLegal(pause_s), name="first-legal", version="")
+    # A stall counts as late here, because there is no run that would play the match again.
     return play_match(stage.game, (seat, opponent), setup, stalls_count=True)
 
 

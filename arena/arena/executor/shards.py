@@ -49,15 +49,15 @@ class ShardCall(NamedTuple):
 
 
 def blob_hash(data: bytes) -> str:
-    """Return the hash by which a blob is known."""
+    """Return the SHA-256 of a blob in hex, which identifies it."""
     return hashlib.sha256(data).hexdigest()
 
 
 def find_function(trainer: str, function: str) -> ShardFunction:
     """Return the function of a shard.
 
-    It is not a security boundary: a peer with a key can run any code. It keeps a faulty message from calling
-    something that was never meant to be called.
+    The check of the package is not a security boundary: a peer with a key can run any code. It only keeps a
+    faulty message from calling a function that was not meant to be a shard.
 
     Raises:
         PluginError: the trainer is not installed, or the function is not one of its package.

@@ -80,6 +80,7 @@ class MatchStreamer:
         """Set the match to stream; its bots are ready."""
         with self._lock:
             self._match = _StreamedMatch(job, record)
+        # `set` takes a lock, and during quick matches the event is nearly always set already.
         if not self._began.is_set():
             self._began.set()
 
@@ -143,8 +144,8 @@ class _StreamedMatch:
     def send_new(self, send: Callable[[bytes], bool]) -> None:
         """Send new events; those that cannot be sent now are kept for the next call."""
         if self._source is None:
-            # The match began earlier. Its start is dated back by the monotonic clock, because the other may
-            # have been set since.
+            # The match began earlier. Its start is dated back by the monotonic clock, because the wall clock
+            # may have been set since.
             began_t = time.time() - (time.monotonic() - self.began)
             self._source = _EventSource(self._job, self._record, began_t)
         # A remark that arrives between the two steps is lost, which costs viewers one thought.

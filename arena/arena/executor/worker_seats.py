@@ -174,7 +174,7 @@ class BotStart(NamedTuple):
     """How the processes of a bot are started."""
 
     options: dict[str, str]
-    """Options passed to its hook."""
+    """Options passed to the hook of the bot."""
     path: list[str]
     """The `sys.path` of its host, after the standard library."""
     program: list[str] | None

@@ -54,7 +54,7 @@ class _OpenFolders:
             tempfile.tempdir = str(folder)
 
     def discard(self, folder: Path, lock: int | None) -> list[tuple[Path, int | None]]:
-        """Return to the newest folder that is still in use; return those to be removed, with their locks."""
+        """Switch back to the newest folder in use; return the folders to be removed, with their locks."""
         with self._lock:
             # By value: another thread may have added a folder since, so this one need not be the last.
             self._folders.remove(folder)
@@ -87,6 +87,7 @@ def workspace() -> Generator[Path]:
         yield folder
     finally:
         for done, held in _open.discard(folder, lock):
+            # Before the lock is released: otherwise the sweep of another run could remove the folder, too.
             remove(done)
             if held is not None:
                 os.close(held)

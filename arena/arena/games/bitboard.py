@@ -13,7 +13,7 @@ _STONES = bytes.maketrans(bytes([0x90, 0x91, 0x92]), bytes([0, 1, 2]))
 
 
 class Bitboard:
-    """The bit layout of a board of any size: where cells lie, where stones land, and what a line is.
+    """The bit layout of a board of any size: where cells are, where stones land, and what a line is.
 
     Cells are grouped into lanes. Each lane is followed by one guard bit that is always 0, so a shift never
     moves a stone from one lane into the next. Without gravity a lane is a row: bit `row * (cols + 1) + col`,

@@ -82,7 +82,7 @@ class KInARowState(State):
     def child(self, action: int) -> KInARowState:
         game = self.game
         tally = game.tally
-        # By type, because this is the hot path: only what is no plain int is looked at further.
+        # Checked by type, because this is the hot path: only other types are examined further.
         if type(action) is not int or not 0 <= action < game.num_actions:
             action = game.checked(action)
         bit = self._free & tally.columns[action]
@@ -110,7 +110,8 @@ class KInARowState(State):
         new._free = self._free + step
         legal = self.legal_actions
         if closes:
-            # Sorted, so the place is found by bisection; most actions close nothing and share the tuple.
+            # The tuple is sorted, so bisection finds the action; most actions fill no column, and both states
+            # share the tuple.
             index = bisect_left(legal, action)
             legal = legal[:index] + legal[index + 1 :]
         new.legal_actions = legal

@@ -79,7 +79,7 @@ class LineTally:
     def is_won(self, tally: int) -> bool:
         """Return whether a filled line wins; with `exact` it does not if it is part of a longer row."""
         # The counters know lines of k cells only; an overline fills several of them, so the board must be
-        # looked at.
+        # examined.
         return not self._board.exact or self._board.has_line(tally & self.cells)
 
 

@@ -176,7 +176,7 @@ def _auto(game: Game, plan: OpeningPlan, seed: int, wanted: int) -> list[tuple[i
 def _candidates(game: Game, plan: OpeningPlan, plies: int, seed: int) -> Iterator[tuple[int, ...]]:
     """Yield all openings of one length, in the order of the plan.
 
-    Random ones if there are too many to list.
+    If there are too many to list, random openings are yielded.
     """
     if plan.balance == "drawn" or (plan.balance == "auto" and is_shipped(game, plies)):
         yield from _ordered(drawn_openings(game, plies), plan, seed)

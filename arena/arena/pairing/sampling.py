@@ -59,7 +59,7 @@ def _sensible_actions(game: Game, state: State) -> Sequence[int]:
     if game.name != "gomoku":
         return state.legal_actions
     rows, columns = game.shape
-    # Distances are doubled, because the centre of a board with an even number of rows lies between two cells.
+    # Distances are doubled, because the centre of a board with an even number of rows is between two cells.
     return [
         action
         for action in state.legal_actions

@@ -118,7 +118,7 @@ class FixedPlan:
             match_no: place within the encounter, from 0.
         """
         low, high = seats
-        # Either of the two turns the sides; both together leave them as they are.
+        # `reverse` alone, or `swap` alone in odd matches, exchanges the sides; both together cancel out.
         is_turned = self.reverse != (self.swap and match_no % 2 == 1)
         return PlannedMatch(
             number=number,
@@ -134,7 +134,8 @@ class FixedPlan:
         """Return a match as this plan has it, keeping its number; None if the plan has no such encounter."""
         seats = min(match.first, match.second), max(match.first, match.second)
         if self.version == 1:
-            # By its place in a round, which is another encounter once the number of bots has changed.
+            # Version 1 numbers encounters by their place in a round, which means other bots once their number
+            # changes.
             is_known = match.encounter < self.num_encounters and self._seats(match.encounter) == seats
         else:
             is_known = match.encounter == stable_encounter(*seats) and seats[1] < self.num_bots
@@ -170,15 +171,15 @@ def _circle(num_bots: int, encounter: int) -> tuple[int, int]:
     """Return the seats of the `encounter`-th pair by the circle method, lower one first.
 
     Every bot plays once before any bot plays twice, except for byes. Seat 0 stays, the others move by one
-    place from turn to turn, and bots that face each other meet. With an odd number of bots an empty chair
-    rotates with them.
+    place from turn to turn, and bots that face each other meet. With an odd number of bots a dummy, whose
+    opponent has a bye, rotates with them.
     """
     size = num_bots + num_bots % 2
     turning = size - 1
     turn, place = divmod(encounter, num_bots // 2)
     if num_bots % 2:
         # Two bots face each other at `place` and `turning - place`. With an odd number one of these pairs
-        # contains the empty chair and is left out, so places from there on move up by one.
+        # contains the dummy and is left out, so places from there on move up by one.
         chair = (1 + turn) % turning
         place += place >= min(chair, (turning - chair) % turning)
     seats = [1 + (turn - at) % turning if at else 0 for at in (place, turning - place)]

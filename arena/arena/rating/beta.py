@@ -14,10 +14,11 @@ beside any other term, and its inverse is still finite."""
 _EPSILON = 1e-15
 """Relative change below which a term or a step no longer matters: about five roundings of a float."""
 _MAX_TERMS = 10_000
-"""Far more than needed: their number grows with the root of the smaller parameter, and is 549 for two
-parameters of a million."""
+"""Maximum number of terms, far more than needed: their number grows with the root of the smaller parameter,
+and is 549 for two parameters of a million."""
 _MAX_STEPS = 200
-"""Far more than needed: for parameters from 0.5 to 1e8, bracket and Newton's steps take 65 at most."""
+"""Maximum number of steps, far more than needed: for parameters from 0.5 to 1e8, bracket and Newton's method
+together take 65 at most."""
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +82,7 @@ def _below(a: float, b: float, odds: float) -> float:
 
 
 def _log_share(odds: float) -> float:
-    """Return ln x for log-odds of either sign, without overflow."""
+    """Return ln x, given the log-odds of x, which may have either sign; it never overflows."""
     return -math.log1p(math.exp(-odds)) if odds > 0 else odds - math.log1p(math.exp(odds))
 
 

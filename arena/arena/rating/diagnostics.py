@@ -46,7 +46,7 @@ def bootstrap(
     """Resample the openings of each encounter with replacement, and fit again.
 
     If few openings were played, pairs are resampled. If all of them ended alike (100-0), samples do not vary:
-    use the interval of `fit` there.
+    then use the interval of `fit`.
 
     Raises:
         ConfigError: no samples.
@@ -104,7 +104,7 @@ class _Clusters:
 BEATS = 1.645
 """Standard errors above an even score from which one bot beats another: 95 %, one-sided."""
 _TINY = 1e-300
-"""Variance that stands for none, so that a result which the model is certain of is not divided by 0."""
+"""Replaces a variance of 0, so that a result which the model is certain of is not divided by 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +117,9 @@ class Residual:
     num_matches: float
     """Number of matches that count."""
     score: float
-    """Points it took in them."""
+    """Points that bot `i` took in these matches."""
     expected: float
-    """Points expected from the ratings, with sides as played."""
+    """Points of bot `i` that the ratings predict, with sides as played."""
     standardised: float
     """(score - expected) / standard deviation under the model; above 3 in size, the encounter does not
     fit."""

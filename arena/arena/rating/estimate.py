@@ -1,7 +1,7 @@
 """The Elo of two bots after a sequential test, which stops when one is ahead, and the length of a test.
 
-The score at such an end overstates the difference, and the usual interval around it covers the truth too
-seldom. Here the ends of tests are ordered by how strongly they favour the tested bot: H1 accepted, sooner
+The score at such an end overstates the difference, and the usual interval around it contains the true value
+too rarely. Here the ends of tests are ordered by how strongly they favour the tested bot: H1 accepted, sooner
 before later; then undecided, by score; then H0 accepted, later before sooner. The interval and its middle are
 the strengths at which an end at least as good has probability 2.5, 50 and 97.5 % (stagewise ordering;
 Siegmund, "Sequential Analysis", chapter III).
@@ -27,21 +27,22 @@ if TYPE_CHECKING:
 _FEWEST = 40
 """Number of pairs from which the Brownian motion is close enough; shorter ends are mostly of bots far apart.
 
-With 100, tests of [0, 60] to [0, 100] nElo, which end after 40 to 180 pairs, held the truth in 91 % of runs
-and were 12 Elo off in the middle; with 20, intervals are wider and no better (500 runs each).
+With 100, tests of [0, 60] to [0, 100] nElo, which end after 40 to 180 pairs, contained the true value in 91 %
+of runs and were 12 Elo off in the middle; with 20, intervals are wider and no better (500 runs each).
 """
 _FAR_APART = 0.4
 """Excess of the observed mean over one half, in standard deviations of a pair, from which an end says little.
 
 Growth of the log likelihood ratio flattens there and falls beyond 1, so bots 100 and 600 Elo apart may need
-the same number of pairs. Long tests of such bots have narrow hypotheses and stop long after they know.
+the same number of pairs. Long tests of such bots have narrow hypotheses and stop long after the result is
+clear.
 """
 _DISCRETE = 0.583
 """Mean overshoot of a barrier, in standard deviations of a step, of a motion observed in steps (Siegmund,
 X)."""
 _LINEAR = 0.5
-"""Excess in standard deviations beyond which the drift is extrapolated linearly: the formula would turn
-back."""
+"""Excess in standard deviations beyond which the drift is extrapolated linearly: the formula is not monotonic
+there."""
 _ADDED = 0.25
 """Added to each cell, so that no deviation is 0 and no interval infinite."""
 _STEPS = 60
@@ -53,7 +54,7 @@ class SprtEstimate:
     """The estimated difference after a sequential test, Elo of the score; always finite."""
 
     elo: float
-    """Median-unbiased estimate: the truth is above it as often as below."""
+    """Median-unbiased estimate: the true value is above it as often as below."""
     low: float
     """Lower end of the 95 % interval."""
     high: float
@@ -124,7 +125,7 @@ class _Motion:
     high: float
 
     def excess(self, chance: float) -> float:
-        """Return the excess at which an end at least as good as this one has this probability."""
+        """Return the excess at which an end at least as good as this one has the probability `chance`."""
         low, high = -10.0, 10.0
         for _ in range(_STEPS):
             middle = (low + high) / 2

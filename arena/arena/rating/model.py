@@ -9,7 +9,7 @@ LOGITS_PER_ELO = math.log(10) / 400
 MEAN_ELO = 1500.0
 """Elo shown for the mean of a table."""
 LEVEL = 0.05
-"""Probability that an interval misses the truth."""
+"""Probability that an interval does not contain the true value."""
 
 
 def look_level(look: int) -> float:

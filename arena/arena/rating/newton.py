@@ -37,11 +37,11 @@ step is many times too long."""
 _TO_POOL, _TO_PAIRS, _TO_ONE = 8.0, 4.0, 4.0
 """Prior weights, in informative clusters, of the next coarser design effect."""
 _TINY = 1e-300
-"""Least divisor: a sum of nothing divides without a warning, and what it divides is 0, too, or not used."""
+"""Smallest divisor, so that dividing by an empty sum causes no warning; the quotient is 0 or not used."""
 _DRAWS = 4.0
 """Drawn matches added to the pairs before the first player's advantage is estimated from them."""
 _MOST = 400 * LOGITS_PER_ELO
-"""Bound of a fitted advantage."""
+"""Bound of a fitted advantage, natural log-odds (400 Elo)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +139,9 @@ def design(
 ) -> FloatArray:
     """Return the design effect of each encounter at these expected scores, `[encounters]`.
 
-    The estimate from an encounter's clusters is shrunk towards that of the field, this towards that of the
-    field's pairs, this towards 1. All are weighted by information, so that a sweep, which varies little by
-    chance, has little weight.
+    The estimate from an encounter's clusters is shrunk towards that of the field, which is shrunk towards
+    that of the field's pairs, which is shrunk towards 1. All are weighted by information, so that a sweep,
+    which varies little by chance, has little weight.
 
     Args:
         rows: the results.
@@ -347,7 +347,7 @@ class _Solver:
     def _matrix(self, weight: FloatArray) -> FloatArray:
         """Return the sum of weight * z z', `[groups, bots + 1, bots + 1]`.
 
-        Z: gradient of a row's log-odds.
+        Here z is the gradient of a row's log-odds.
         """
         rows, size = self._rows, self._num_bots + 1
         last = np.full(len(weight), size - 1)

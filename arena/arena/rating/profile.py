@@ -1,8 +1,8 @@
 """Profile likelihoods: how far the results permit a gap of ratings to move before they become unlikely.
 
-Here the virtual matches of the prior count as results. Without them the intervals cover the truth in 90 % of
-sparse fields instead of 95 %. Where no result bounds a gap from above or from below, the interval is open on
-that side, whatever the prior says.
+Here the virtual matches of the prior count as results. Without them the intervals contain the true value in
+90 % of sparse fields instead of 95 %. Where no result bounds a gap from above or from below, the interval is
+open on that side, whatever the prior says.
 
 The quasi-likelihood is followed along the straight line on which the other ratings adapt best. For two bots
 this is the profile likelihood itself, and in dense fields it comes close. In a sparse field it yields
@@ -213,7 +213,7 @@ MOST_BOTS = 64
 """Maximum number of bots; a refit of every gap of a larger field would take seconds."""
 _STEPS = 40
 _TOLERANCE = 1e-7
-"""Natural log-odds."""
+"""Step below which a refit has converged, natural log-odds."""
 _LONGEST = 2.0
 """Natural log-odds that another rating moves in one step at most: the quadratic model holds only nearby."""
 _RIDGE = 1e-9

@@ -40,7 +40,7 @@ class Gap:
     """The difference in rating of two bots."""
 
     elo: float
-    """Elo of the first named minus Elo of the second."""
+    """Elo of the bot named first, minus that of the other."""
     error: float
     """Half of the 95 % interval by the covariance, Elo: the figure after `+/-`; infinite without matches."""
     low: float
@@ -50,7 +50,7 @@ class Gap:
     los: float
     """Likelihood of superiority, 0 … 1; above 0.975 exactly if the interval lies above 0."""
     level: float = LEVEL
-    """Probability that such an interval misses the truth."""
+    """Probability that the interval does not contain the true value."""
 
     @property
     def is_separated(self) -> bool:

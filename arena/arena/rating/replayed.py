@@ -1,7 +1,7 @@
 """Ratings of a tournament that was paired by its own results, corrected by simulating it from the model.
 
-Bots that are ahead by luck meet stronger ones, and those that are behind weaker ones. So errors of the
-results choose the opponents, and a fit shows the field wider than it is, with intervals that are too narrow.
+Bots that are ahead by luck meet stronger ones, and those that are behind weaker ones. So the opponents depend
+on the errors of the results, and a fit shows the field wider than it is, with intervals that are too narrow.
 Both effects can be computed, because the pairing is a pure function of results: it is replayed with results
 drawn from the model.
 """
@@ -31,16 +31,18 @@ which is 11 %."""
 _LEAST, _MOST = 0.5, 2.0
 """Bounds of a slope: if all bots are about equal, chance alone could produce any value."""
 _LEAST_TRUE = 0.1
-"""Least share of the variance of ratings that is taken for true: else equal bots would leave no model."""
+"""Minimum share of the variance of ratings that is attributed to true differences: without it, equal bots
+would leave no model."""
 _STEEPER = 0.1
-"""Added to the exponent of `_own_slopes`. In simulations the slope falls with the power log(slope) of the
-width of the field, about. Errors grow with the width, too, most of all those of the best and the worst bot,
-and this addition, chosen by simulation, allows for that: without it their gap is covered in 89 to 91 % of
-events of 12 bots, or of bots with a deviation of 400 Elo, at one pair a round."""
+"""Added to the exponent of `_own_slopes`. In simulations the slope falls roughly as the power log(slope) of
+the width of the field. Errors grow with the width as well, most of all those of the best and the worst bot.
+This addition, chosen by simulation, allows for that: without it, the interval of the gap between these two
+contains the true value in only 89 to 91 % of tournaments of 12 bots, or of bots with a deviation of 400 Elo,
+at one pair a round."""
 _TINY = 1e-12
-"""Variance, Elo squared, that stands for none: a replay may end in equal ratings."""
+"""Smallest variance, Elo squared, instead of 0: a replay may end in equal ratings."""
 _SLOPE_STEPS = 2
-"""Steps towards the slope of one replay, as many as the correction of the event itself makes."""
+"""Steps towards the slope of one replay, as many as the correction of the tournament itself makes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +67,7 @@ class Replayed:
     def gap(self, i: int, j: int, level: float = LEVEL) -> Gap:
         """Return how far bot `i` is above bot `j`.
 
-        `level` is the chance that the interval misses the truth.
+        `level` is the probability that the interval does not contain the true value.
         """
         elo = float(self.strength[i] - self.strength[j])
         deviation = float(np.sqrt(((self.away[:, i] - self.away[:, j]) ** 2).mean()))
@@ -162,7 +164,7 @@ def correct(
     for step in (0, 1):
         fits = np.array([replay(model, step * num_replays + number) for number in range(num_replays)])
         slope = _slope(fits.mean(axis=0), model)
-        # What a correction of each replay would have found, less the truth that it was drawn from.
+        # The ratings that a correction of each replay would find, minus the model that it was drawn from.
         away = fits / _own_slopes(fits, slope, model)[:, None] - model
         model = _likely(fitted / slope, fits / slope)
     return Replayed(fitted / slope, slope, away)
@@ -176,9 +178,9 @@ def _own_slopes(fits: FloatArray, slope: float, model: FloatArray) -> FloatArray
     turn, so the equation is solved by a few steps from `slope`.
 
     Args:
-        fits: of the replays, Elo above the mean, `[replays, num_bots]`.
-        slope: found for the model.
-        model: what the replays were drawn from, `[num_bots]`.
+        fits: fitted ratings of the replays, Elo above the mean, `[replays, num_bots]`.
+        slope: the slope found for the model.
+        model: strengths that the replays were drawn from, `[num_bots]`.
     """
     found = np.full(len(fits), slope)
     width = float(model.std())

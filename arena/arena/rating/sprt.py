@@ -26,9 +26,10 @@ _EMPTY_CELL = 1e-3
 _TOLERANCE = 1e-10
 """Largest change of a probability in the last step."""
 _MAX_STEPS = 200
-"""Far more than needed: 2 to 20 steps, even at 3000 Elo."""
+"""Maximum number of steps, far more than needed: 2 to 20, even at 3000 Elo."""
 _MAX_HALVINGS = 1100
-"""Far more than needed: 3 to 60; bisection alone ends after the 1,074 binary digits of a float."""
+"""Maximum number of halvings, far more than needed: 3 to 60; bisection alone ends after the 1,074 binary
+digits of a float."""
 _EPSILON = 1e-15
 """Relative step below which a root is found."""
 
@@ -132,7 +133,7 @@ def _law(observed: FloatArray, values: FloatArray) -> FloatArray:
     low, high = -1 / values.max(axis=0), -1 / values.min(axis=0)
     theta = np.where((low < 0) & (high > 0), 0.0, (low + high) / 2)
     thetas = theta.copy()
-    # Indices of the samples that are looked at, and what belongs to each.
+    # Indices of the samples that are still iterated, and the data of each.
     at, seen, points = np.arange(len(theta)), observed, values
     is_found = np.zeros(len(theta), dtype=np.bool_)
     for _ in range(_MAX_HALVINGS):

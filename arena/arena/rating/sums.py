@@ -334,7 +334,7 @@ def _opening_sums(of: IntArray, opening: IntArray, points: FloatArray, num: int)
 
 
 class _Groups:
-    """Matches of one encounter from one opening, by side."""
+    """Matches grouped by encounter and opening, and counted by side."""
 
     def __init__(self, of: IntArray, opening: IntArray, side: IntArray, half: IntArray, num: int) -> None:
         example, cluster = _number(of, opening)

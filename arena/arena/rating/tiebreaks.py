@@ -46,9 +46,9 @@ class TieBreaks:
     buchholz: float
     """Sum of the points of its opponents, one per meeting."""
     cut_one: float
-    """The same without the lowest opponent."""
+    """Sum of the points of its opponents without the lowest one."""
     median: float
-    """The same without the lowest and the highest opponent."""
+    """Sum of the points of its opponents without the lowest and the highest one."""
     sonneborn_berger: float
     """Sum over meetings of the points it took, times the total points of the opponent."""
     direct: float | None

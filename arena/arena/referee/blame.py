@@ -1,4 +1,4 @@
-"""The rule for who forfeited a match, in the lowest room that knows outcomes and terminations."""
+"""The rule for who forfeited a match, for the referee and for viewers of stored matches."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SCRATCH_PART = 20
 _BEAT_S = 0.01
 """Seconds of one wait; its excess shows how late this process was scheduled."""
 _LATE_S = 0.001
-"""Seconds; a wait that exceeds its length by more is examined: which process had the processor?"""
+"""Seconds by which a wait may exceed its length before the use of the processor meanwhile is examined."""
 _LARGEST_PIPE = 1 << 20
 """Maximum capacity of a pipe on Linux, in bytes."""
 
@@ -177,7 +177,7 @@ class Connection:
                     until = deadline + self.given_back_s()
                     if now >= until:
                         return None
-                # One more look: what the bot wrote in time may not have been read yet.
+                # Read once more: what the bot wrote in time may not have been read yet.
                 self._is_late = True
             self._wait(now, until, pulse)
         self._wire.add(lines.read_at, line, is_sent=False)

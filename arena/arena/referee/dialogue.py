@@ -72,7 +72,7 @@ def greet(connection: Connection, limits: Limits, deadline: float) -> BotHello:
     Raises:
         FaultError: its `hello` is invalid, or did not arrive by `deadline` (`time.monotonic`).
     """
-    # A `hello` that was written before the arena's was read lacks it.
+    # A `hello` that the bot wrote before it had read the arena's cannot contain this nonce.
     nonce = secrets.token_hex(8)
     connection.send(ArenaHello(protocols=[PROTOCOL], arena=_version(), limits=limits, nonce=nonce))
     hello = _receive(connection, deadline)

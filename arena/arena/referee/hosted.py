@@ -34,8 +34,8 @@ matches."""
 _DEATH_S = 2.0
 """Seconds that a bot has to exit after closing its pipes, so that its exit code or signal becomes known.
 
-A busy machine may take that long to report a death. Only a bot that closes its output and lives on makes the
-referee wait for all of it.
+A busy machine may take that long to report a death. Only a bot that closes its output and continues to run
+makes the referee wait for the whole time.
 """
 _NEARLY_ALL = 0.9
 """A bot that dies while using at least this share of a polled memory limit is taken to have died of it."""
@@ -46,7 +46,7 @@ _IDLE_S = 5.0
 """Seconds of idling after which a warm process must prove that it still answers; before, it has just
 played."""
 _PING_S = 1.0
-"""Seconds that it has for this proof; a process that needs longer is restarted, and loses nothing."""
+"""Seconds that a warm process has to answer `ping`; one that needs longer is restarted, without a penalty."""
 _PATIENCE = 2.0
 """A later match may take this many times as long to start as the first one, plus `_PING_S`."""
 _MUCH = 0.5
@@ -203,7 +203,7 @@ class HostedSeat:
         return None
 
     def check_idle(self, opponent_s: float) -> Forfeit | None:
-        """Measure the CPU time that the bot used while it had to wait; from T2 on, too much is a fault."""
+        """Measure the CPU time that the bot used while it had to wait; in T2 and T3, too much is a fault."""
         connection = self._connection
         if connection is None:
             return None

@@ -1,4 +1,4 @@
-"""Seats whose bots run in this process (tier T0): fast, and faster if both bots do; for trusted bots only."""
+"""Seats whose bots run in this process (tier T0), for trusted bots only; fastest if both bots have one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _INIT_CRASHES = frozenset({Termination.BOT_ERROR, Termination.CRASH, Termination.MALFORMED})
 """Terminations that become `init_crash` before the first question."""
 _PLAIN_S = 0.0005
-"""Seconds; answers that take no longer are recorded as 0 ms, which rounding makes of them anyway."""
+"""Maximum seconds of an answer that is recorded as 0 ms, to which it would be rounded anyway."""
 
 FastSeat = tuple["Bot", "Limit", float, "InProcessSeat"]
 """A bot, its limit for each answer, the seconds of an answer too quick to be timed, and its seat."""

@@ -161,7 +161,7 @@ class Seat(Protocol):
         ...
 
     def check(self) -> Forfeit | None:
-        """Check, without asking a question, that the bot is still in order."""
+        """Check, without asking a question, that the bot is alive and silent."""
         ...
 
     def check_idle(self, opponent_s: float) -> Forfeit | None:
@@ -177,5 +177,5 @@ class Seat(Protocol):
         ...
 
     def close(self) -> None:
-        """End the bot and remove its traces; a later `start` begins afresh."""
+        """End the bot and remove its files; a later `start` starts it anew."""
         ...

@@ -19,9 +19,10 @@ _MARGINS, _LEAST_S = 2, 0.05
 Earlier delays are not, because a bot has a clock and can see the time they cost.
 """
 _MOST_TIMES = 20
-"""At most this many times the length of that period is given back."""
+"""Delays are given back up to this many times the length of the period near the deadline."""
 SUSPENDED_S = 0.01
-"""Seconds; the two clocks are not read at the same instant, and no suspend is shorter than this."""
+"""Seconds above which the difference of two clocks counts as a suspend: they are not read at the same
+instant, and no suspend is shorter than this."""
 _BUSY = 0.9
 """A bot that computed for this share of its time was not kept from computing."""
 _MOST = 0.6
@@ -36,7 +37,7 @@ class AnswerTime(NamedTuple):
     """The period in which a bot had to answer."""
 
     began: float
-    """Its start, by `time.monotonic`."""
+    """Start of the period, by `time.monotonic`."""
     limit_ms: float
     margin_s: float
     cpu_s: float
@@ -121,7 +122,7 @@ def is_stall(*, window_s: float, asleep_s: float, computed_s: float, kept_s: flo
 
 
 class _Mark(NamedTuple):
-    """The measurements of the first look, which later ones are compared with."""
+    """The first measurement near a deadline, with which later ones are compared."""
 
     at: float
     idle_s: dict[int, float]
@@ -132,7 +133,7 @@ class _Mark(NamedTuple):
 class Starvation:
     """Adds up the waits of one bot near the deadline of one answer.
 
-    An early answer costs nothing; a late answer that is still in time costs one look.
+    An early answer costs nothing; a late answer that is still in time costs one measurement.
     """
 
     def __init__(self, pid: int, cores: Collection[int]) -> None:
@@ -151,7 +152,7 @@ class Starvation:
         self._mark = _Mark(0.0, {}, 0.0)
 
     def begin(self, deadline: float, margin_s: float) -> None:
-        """Reset for a new answer; looking starts when it is nearly late.
+        """Reset for a new answer; measuring starts when the answer is nearly late.
 
         Args:
             deadline: deadline of the answer, margin included, by `time.monotonic`.
@@ -173,7 +174,7 @@ class Starvation:
             return
         self._next_at = self._late_from
         if self._waiting is None:
-            # Found only once: finding processes takes longer than measuring them, and from T2 on no bot can
+            # Found only once: finding processes takes longer than measuring them, and in T2 and T3 no bot can
             # start further ones.
             self._pids = self._pids or tuple(members(self._pid))
             self._waiting = Waiting(self._pids)

@@ -58,7 +58,7 @@ def read_thoughts(action: Action, info: Info | None, state: State, game: Game) -
 
 
 class _Checker:
-    """Each check returns the field in its final form, or None if it is invalid."""
+    """Checks of fields: each returns the field in its final form, or None if it is invalid."""
 
     def __init__(self, state: State, game: Game) -> None:
         self._game = game

@@ -15,7 +15,7 @@ from arena_plugins import wire
 DEFAULT_MOVE_MS = 5_000
 """Milliseconds per move if no limit is given."""
 _NODES_END = 10**18
-"""Numbers of nodes are below it, so that they fit signed 64-bit ints."""
+"""Exclusive upper bound of numbers of nodes, so that they fit signed 64-bit ints."""
 _SECOND_MS = 1000
 _MINUTE_MS = 60 * _SECOND_MS
 DAY_MS = 86_400_000

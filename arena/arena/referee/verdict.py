@@ -21,7 +21,7 @@ MAX_OFFENDING = 512
 MAX_STDERR = 8_192
 """Bytes from the end of a bot's stderr that are kept as evidence."""
 MAX_CAUSE = 120
-"""Characters of a cause in a sentence: together with two names it stays below 200, where viewers cut."""
+"""Maximum characters of a cause in a sentence; with two names it stays below 200, where viewers cut it."""
 # Module constants, because every match tests them and looking up a member of an enum is comparatively slow.
 _VOID, _DRAW, _FIRST = Outcome.VOID, Outcome.DRAW, Outcome.FIRST
 _RULES, _ADJUDICATED = Termination.RULES, Termination.ADJUDICATED

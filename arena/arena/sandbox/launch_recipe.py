@@ -71,7 +71,8 @@ def make_recipe(settings: ProcessSettings, scratch: ScratchFolder) -> tuple[Entr
     if user is not None or (in_container and namespace_mode() == "user"):
         # For a shared user the kernel would count all processes of that user.
         entries.append(("limit", f"NPROC={resources.tasks}"))
-    # Stated, because a process cloned by the starter has the starter's cores, not those of this moment.
+    # Always stated, because a process cloned by the starter has the starter's cores instead of the present
+    # ones of this process.
     if hasattr(os, "sched_getaffinity"):
         entries += [("core", str(core)) for core in sorted(os.sched_getaffinity(0))]
     if in_container:

@@ -20,7 +20,8 @@ _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _LENGTH_BYTES = 8
 _NUM_STREAMS = 3
 _NUM_DESCRIPTORS = 5
-"""Maximum per request: standard input, output and error, the control socket, and the socket to a tracer."""
+"""Maximum number per request: standard input, output and error, the control socket, the socket to a
+tracer."""
 _SHORT_WAIT_MS = 0
 """Milliseconds of the poll: whether the socket is closed is known at once."""
 _HOST_NAME = "bot"
@@ -129,7 +130,7 @@ def _begin(recipe: Recipe, descriptors: list[int]) -> "NoReturn":
 
 
 def _join_group(recipe: Recipe) -> None:
-    """Move this process to the bot's control group, while its folder is still visible."""
+    """Move this process to the bot's control group, while the folder of the group is still visible."""
     try:
         for folder in recipe.get("cgroup", []):
             processes = os.open(f"{folder}/cgroup.procs", os.O_WRONLY)
@@ -256,7 +257,7 @@ def _lock_in(recipe: Recipe) -> None:
 
 
 def _tracer(recipe: Recipe) -> "Callable[[int], None] | None":
-    """Return a function that sends a listener to the tracer, or None; later its module is out of reach."""
+    """Return a function that sends a listener to the tracer, with its imports done; None without a tracer."""
     if not recipe["trace"]:
         return None
     import socket

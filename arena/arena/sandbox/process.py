@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes per unit of `ru_maxrss`."""
 _STEP_S = 0.001
-"""Seconds between two checks whether a process has exited; they are only made while its end is awaited."""
+"""Seconds between two checks of whether a process has exited; they are made only while its end is
+awaited."""
 
 
 class ProcessExit(NamedTuple):
@@ -119,7 +120,8 @@ class Process:
             return True
         if not hasattr(os, "waitid"):
             return False
-        # WNOWAIT leaves it unreaped, so nobody else can get its pid or group id before `kill` has used them.
+        # WNOWAIT leaves it unreaped, so no other process can get its pid or group id before `kill` has used
+        # them.
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def usage(self) -> Usage:
@@ -158,7 +160,7 @@ class Process:
                 self.leaf.kill()
             self._exit = self._reap(by_itself=exited)
             if self.tier is Tier.T1 and self.leaf is None:
-                # Needed in T1 only: from T2 on no process can leave the group.
+                # Needed in T1 only: in T2 and T3 no process can leave the group.
                 family.sweep(str(self.scratch.home))
         return self._exit
 
@@ -226,9 +228,9 @@ def spawn(settings: ProcessSettings, tracer: Tracer | None = None) -> Process:
     Call it from the main thread: on Linux the bot dies with the thread that started it.
 
     With an engine, the launcher starts a second program beside the first one, in a sandbox of the same tier,
-    because from T2 on a bot cannot start programs. The first program finds `ARENA_ENGINE_FDS=R,W` in its
+    because in T2 and T3 a bot cannot start programs. The first program finds `ARENA_ENGINE_FDS=R,W` in its
     environment: it reads the engine's output from descriptor R and writes its input to descriptor W. The
-    engine ends with it; both are measured and killed together.
+    engine ends with the first program; both are measured and killed together.
 
     Args:
         settings: what is started.

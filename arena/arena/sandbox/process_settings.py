@@ -23,7 +23,7 @@ class ProcessSettings(NamedTuple):
     resources: Resources = Resources()
     """Its resource limits."""
     readable: Readable | None = None
-    """The files it may read from T2 on; None for everything that this interpreter can import."""
+    """The files it may read in T2 and T3; None for everything that this interpreter can import."""
     engine: Sequence[str] | None = None
     """Program (an absolute path) and arguments of an engine that is started beside it; see `spawn`."""
     cores: Collection[int] | None = None

@@ -39,9 +39,9 @@ _SYSTEM_PREFIXES = frozenset({"/", "/usr", "/usr/local"})
 def runtime_files(program: str) -> tuple[str, ...]:
     """Return the files and folders that a program needs in addition to the system's libraries.
 
-    They are the program, its installation unless it is the system's, and what its kind keeps elsewhere: for
-    an interpreter of a virtual environment its packages and its base interpreter, for Java its home and the
-    configuration that links in it lead to.
+    They are the program, its installation unless it is the system's, and files that such programs keep
+    elsewhere: for an interpreter of a virtual environment its packages and its base interpreter, for Java its
+    home and the configuration that links in it lead to.
     """
     return _runtime_files(os.path.abspath(program))  # noqa: PTH100 - must keep links
 

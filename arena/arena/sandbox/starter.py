@@ -64,7 +64,7 @@ class _Starter:
             )
 
     def request(self, recipe: bytes, descriptors: list[int]) -> int:
-        """Have a process started; return its id.
+        """Request the start of a process; return its id.
 
         Raises:
             OSError: the system refused, or the starter has ended (ConnectionError).
@@ -119,13 +119,13 @@ def _start_by_clone(recipe: bytes, more: list[int]) -> Spawned:
             return _request(recipe, more)
         except ConnectionError:
             # It may have cloned itself before it was killed. That process ends with its pipes, so the next
-            # one needs pipes of its own: two at one pipe would answer for each other.
+            # one needs pipes of its own: with one pipe, the two would answer for each other.
             _starters.pop().close()
             return _request(recipe, more)
 
 
 def _request(recipe: bytes, more: list[int]) -> Spawned:
-    """Make pipes and have a process started at their other ends.
+    """Make pipes and request the start of a process at their other ends.
 
     Raises:
         OSError: the system refused, or the starter is gone (ConnectionError); nothing stays open.

@@ -48,7 +48,7 @@ def namespace_mode() -> str:
 
 
 def tiers_to_try() -> list[Tier]:
-    """Return the tiers this system could support, strongest first; attacks show whether they hold."""
+    """Return the tiers this system could support, strongest first; attacks show whether they protect."""
     if os.name != "posix":
         return [Tier.T0]
     if sys.platform == "linux":

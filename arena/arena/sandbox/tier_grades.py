@@ -59,7 +59,7 @@ class Grade(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> list[int]:
-        """The promises of this tier that do not hold, by number of the attack."""
+        """The numbers of the attacks about which a promise of this tier was broken."""
         return sorted(MUST_BLOCK[self.tier].intersection(self.failed))
 
     @property
@@ -107,7 +107,7 @@ def run_attacks(tiers: Sequence[Tier]) -> list[Grade]:
 
 
 def examine(tier: Tier, numbers: frozenset[int]) -> Grade:
-    """Run attacks in a tier and return its grade, without using the file.
+    """Run attacks in a tier and return its grade, which is neither read from the file nor stored.
 
     Args:
         tier: the isolation tier.
@@ -162,8 +162,8 @@ def _circumstances() -> str:
     boot = ""
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    # A changed part gives another file name, so that old grades are not found. The times of the files are
-    # among them because the version stays the same when a checkout is edited.
+    # A changed part changes the file name, so that old grades are not found. The parts include the times of
+    # the files, because the version stays the same when a checkout is edited.
     parts = [
         *(boot, *(os.uname() if hasattr(os, "uname") else ())),
         *(str(os.geteuid()) if hasattr(os, "geteuid") else "", interpreter(), sys.version),

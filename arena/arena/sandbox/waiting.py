@@ -22,7 +22,7 @@ _IDLE, _IOWAIT = 4, 5
 
 
 class Waited(NamedTuple):
-    """What the threads of a bot did between two looks."""
+    """What the threads of a bot did between two measurements."""
 
     waited_s: float
     """Seconds for which the longest-waiting thread was runnable but did not run."""
@@ -31,7 +31,7 @@ class Waited(NamedTuple):
 
 
 class _Thread(NamedTuple):
-    """The state of one thread at the last look."""
+    """The state of one thread at the last measurement."""
 
     ran_ns: int
     runs: int
@@ -39,14 +39,14 @@ class _Thread(NamedTuple):
     queued_from: float | None
     """When it was first seen runnable, if it has not run since; None if it was not runnable."""
     counted_s: float
-    """Seconds of waiting that earlier looks have reported, or that passed before the first look."""
+    """Seconds of waiting that earlier measurements have reported, or that passed before the first one."""
 
 
 class Waiting:
     """Measures the threads of one bot repeatedly.
 
     The kernel adds a wait to a thread's counter only when the wait ends. A wait in progress is recognised by
-    the state of the thread: it is runnable, and has not run since the previous look.
+    the state of the thread: it is runnable, and has not run since the previous measurement.
 
     A thread that gave itself a lower priority than the arena's is left out, because it would wait for
     everything else on the machine for as long as it likes.
@@ -65,7 +65,7 @@ class Waiting:
         self._rank = _rank(0) if self._pids else None
 
     def look(self, now: float) -> Waited:
-        """Return what happened since the previous look; zeros at the first look, or if nothing is known.
+        """Return what happened since the previous call; zeros at the first call, or if nothing is known.
 
         Args:
             now: time in seconds by any clock, the same one at each call.
@@ -92,7 +92,7 @@ class Waiting:
                     if gained_s > waited_s and _rank(tid) == self._rank:
                         waited_s = gained_s
                     ran_ns += ran - last.ran_ns
-                # A thread that began since the last look: all of its time belongs to this one.
+                # A thread that began since the last measurement: all of its time belongs to this one.
                 elif before is not None:
                     ran_ns += ran
                 threads[tid] = _Thread(ran, int(words[2]), queued_from, counted_s)

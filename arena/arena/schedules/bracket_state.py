@@ -48,9 +48,9 @@ class BracketTie:
     """Seat of the winner; None while it is not decided, or if the tie has no bot."""
     loser: int | None = None
     why: str = ""
-    """What decided it, as text; empty before."""
+    """What decided the tie, as text; empty before."""
     num_missing: int = 0
-    """Matches that it needs now and that are not planned yet."""
+    """Number of matches that the tie needs now and that are not planned yet."""
 
 
 @dataclass(frozen=True, slots=True)

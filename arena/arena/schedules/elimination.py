@@ -26,7 +26,7 @@ class TieShape(NamedTuple):
     """An encounter of a knockout, independent of the bots in it."""
 
     round_name: str
-    """Examples: semifinal, losers' round 2."""
+    """Name of the round, such as semifinal, or losers' round 2."""
     name: str
     """Unique name, such as semifinal 1, or losers' round 2, encounter 1."""
     stage: int

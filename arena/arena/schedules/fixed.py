@@ -30,8 +30,8 @@ class FixedSchedule:
         After bots have joined or left, the plan goes on with the encounters of the present bots: those that
         were played least often come first.
         """
-        # Counting a plan takes as long as the plan. Without changes the next matches follow from their number
-        # alone, so only a changed tournament pays for it.
+        # Counting the matches of each encounter reads the whole plan. Without changes the next matches depend
+        # on their number alone, so only a changed tournament is counted.
         if has_changed(view.seats):
             return self._rest(view, wanted)
         begin = len(view.plan)

@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 _FEWEST_PAIRS = 8
 """Minimum number of pairs of a batch; a batch costs two rankings, and does not use its own results."""
 _BOTS_PER_PAIR = 8
-"""Larger fields have larger batches, a pair for so many bots, because the cost of two rankings grows with the
-field."""
+"""Playing bots per pair of a batch: larger fields have larger batches, because the cost of two rankings grows
+with the field."""
 _DRAWN = 1 << 64
 """Upper bound of `draw_number`, exclusive."""
 _SETTLED_ELO = 60.0
-"""Error below which a bot is no longer a newcomer: half of the 95 % interval, Elo,"""
+"""Error below which a bot is no longer a newcomer: half of the 95 % interval, Elo."""
 _SETTLED_PAIRS = 100
-"""or number of pairs from which it is not."""
+"""Number of pairs from which a bot is no longer a newcomer, whatever its error."""
 
 
 _MOST_WAITING = 3
@@ -239,10 +239,11 @@ class _Draft:
 _PRIOR_SD = 400 * LOGITS_PER_ELO
 """Prior standard deviation of strengths. It hardly matters, because only the order is used."""
 _TOLERANCE = 1e-6
-"""Natural log-odds; Newton's error after such a step is about its square."""
+"""Largest step, natural log-odds, after which Newton's method ends: its error is then about the square of
+that step."""
 _MAX_STEPS = 100
-"""A step is halved until it improves, so this bound only matters for rounding errors; fields take 4 to 7
-steps."""
+"""Maximum number of steps; fields take 4 to 7. A step is halved until it improves, so this bound only matters
+for rounding errors."""
 _ROUNDING = 1 << 24
 """Fractions of an Elo down to which strengths are distinguished; below, machines may round differently, and
 chance decides."""

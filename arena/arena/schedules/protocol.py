@@ -27,7 +27,7 @@ they are rated."""
 
 
 class Absence(NamedTuple):
-    """A time for which a bot was away that left a tournament and returned."""
+    """A period for which a bot had left a tournament before it returned."""
 
     gone: int
     """Number of matches planned when it left."""
@@ -86,7 +86,8 @@ class View:
     basis: Basis = _NOTHING
     """The basis of seats and results."""
     decision: str = ""
-    """The stored decision of the tournament; it stands, whatever happens to the matches it is based on."""
+    """The stored decision of the tournament; it stays valid, whatever happens to the matches it is based
+    on."""
     forfeits: Mapping[MatchKey, int] = field(default_factory=dict[MatchKey, int])
     """Seat that forfeited, for each final match that ended by a forfeit."""
     counts: SeatCounts | None = None

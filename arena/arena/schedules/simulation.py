@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
 
 _WINDOW = 1 << 20
-"""Matches requested at once: replays are planned round by round, without a window."""
+"""Number of matches requested at once, more than any round has: replays are planned round by round."""
 _DRAWN = 1 << 64
 """Upper bound of `draw_number`, exclusive."""
 _ROOM = 0.98
@@ -51,7 +51,7 @@ class FieldModel:
         gap = float(self.strength[low] - self.strength[high])
         mean, away = _law(gap, self.advantage)
         mean += away if match.first == low else -away
-        # Draws take their points from both sides, so the mean stays what the strengths say.
+        # Draws take their points from both sides, so the mean stays as the strengths predict.
         draw = 2 * self.draws * min(mean, 1 - mean)
         drawn = draw_number(text) / _DRAWN
         if drawn < draw:

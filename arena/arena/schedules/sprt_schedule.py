@@ -35,7 +35,7 @@ _EVERY = 4
 """Pairs from one look to the next, at first."""
 _EVERY_UNTIL = 200
 _GROWTH = 102
-"""Afterwards each look has 2 % more pairs than the one before; in per cent."""
+"""Pairs at each later look, in per cent of those at the look before."""
 _MAX_RATIOS = 4096
 """Number of likelihood ratios that are kept; a test of 1,000 pairs has 127 looks."""
 _OPEN: Final = -1.0
@@ -155,7 +155,7 @@ class SprtTest(Hypotheses):
         Raises:
             ConfigError: no pair was played.
         """
-        # The last step decides by how much the ratio may overshoot its bound.
+        # The ratio may overshoot its bound by more if the last step was longer.
         before = [look for look in looks(state.num_pairs) if look < state.num_pairs]
         return SprtEnd(
             cells=state.cells,

@@ -89,7 +89,7 @@ class SwissSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next encounters of a round, whole pairs.
 
-        A bot that joins or returns is paired from the next pairing on, one that has left is not. The bot
+        A bot that joins or returns is paired from the next pairing on; one that has left is not. The bot
         without an opponent in a round meets a newcomer, if one joins in time. Rounds that a bot missed give
         it no points.
         """
@@ -164,7 +164,7 @@ class SwissSchedule:
     def points(self, view: View, encounter: SwissEncounter) -> tuple[float, float]:
         """Return the points of both bots so far.
 
-        A bot that left gives the unplayed matches to the other one.
+        Unplayed matches of a bot that left count as won by the other one.
         """
         found = [points_of(view, match) or (0.0, 0.0) for match in encounter.matches]
         low, high = fsum(points for points, _ in found), fsum(points for _, points in found)

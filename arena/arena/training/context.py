@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from arena_plugins.training import Checkpoint, Device, Score, TrainingMatch
 
 EVERY_S = 120.0
-"""Seconds between checkpoints: the most that a power cut can cost, and writing one takes far less."""
+"""Seconds between checkpoints, and so the most training that a power cut can cost; writing takes far less."""
 
 
 class Watcher(Protocol):
@@ -46,20 +46,20 @@ class Watcher(Protocol):
 
 
 class Commands(Protocol):
-    """The commands to a run: whether it is to end or to wait."""
+    """The commands to a run: whether it must end or wait."""
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the run is to end at its next step."""
+        """Whether the run must end at its next step."""
         ...
 
     @property
     def is_pausing(self) -> bool:
-        """Whether the run is to wait at its next step."""
+        """Whether the run must wait at its next step."""
         ...
 
     def wait(self) -> None:
-        """Return when the run is to go on, or to end."""
+        """Block until the run may continue or must end."""
         ...
 
 
@@ -71,11 +71,11 @@ class TrainingRun(NamedTuple):
     """Its folder, which this process holds."""
     game: Game
     resumed: tuple[Checkpoint, float] | None = None
-    """The checkpoint from which it goes on, and the seconds of training before; None for a new run."""
+    """The checkpoint from which it continues, and the seconds of training before; None for a new run."""
 
 
 class RunObservers(NamedTuple):
-    """What a run reports to, and who may interrupt it."""
+    """The receivers of a run's reports, and the source of its orders."""
 
     metrics: MetricsWriter
     watcher: Watcher
@@ -150,7 +150,7 @@ class Context:
             self._keep(snapshot())
         if is_pausing and not is_over:
             self._pause()
-            # Asked again, because the run may have been stopped while it was paused.
+            # Read again, because the run may have been stopped while it was paused.
             is_stopping = self._orders.is_stopping
         if is_stopping:
             raise Stopped
@@ -178,7 +178,7 @@ class Context:
 
     def play(self, first: str, second: str, matches: int, *, plies: int = 2) -> Score:
         """Play matches between two bots in this process."""
-        # 53 of 64 bits, as for the seed of a run.
+        # 53 of 64 bits: a bot's seed, like that of a run, must be below 2^53.
         seed = draw_number(f"{self.seed}/{self.step}/{first}/{second}") >> 11
         score, played = play(self.game, (first, second), matches, plies=plies, seed=seed)
         if self._keeps_matches:
@@ -220,7 +220,7 @@ class Context:
         self._watcher.say(text)
 
     def _pause(self) -> None:
-        """Wait until the run goes on; the wait is no time of training."""
+        """Wait until the run continues; the wait does not count as training time."""
         began = self._clock()
         name = self.folder.name
         self.say(f"{name} is paused at step {self.step} of {self.total}; arena resume {name} goes on")
@@ -231,7 +231,7 @@ class Context:
             self._dispatcher.order("go")
         waited = self._clock() - began
         self._began += waited
-        # A checkpoint was written before the pause, so the next one is due that much later, too.
+        # A checkpoint was written before the pause, so the next one is due later by the time of the pause.
         self._kept_at += waited
         if not self._orders.is_stopping:
             self.say(f"{name} goes on")
@@ -265,5 +265,5 @@ class Context:
 
 
 def _accept(_result: bytes) -> str:
-    """Find nothing wrong with a result."""
+    """Return an empty text: any result is accepted."""
     return ""

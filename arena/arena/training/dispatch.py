@@ -1,4 +1,4 @@
-"""Sends the shards of a training to slots, and sends them again when slots die, fail or lie."""
+"""Sends the shards of a training to slots, and again when slots die, fail or return wrong results."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from arena.executor.slots import Slot
 
 _TICK_S: Final = 0.1
-"""Seconds between two looks for new slots and notes."""
+"""Seconds between two checks for new slots and notes."""
 _IDLE_S: Final = 3.0
 """Seconds without a slot after which a training that is to stop does so before its step is over."""
 
 
 class _Shard(NamedTuple):
-    """A shard that was asked for."""
+    """A shard that was requested."""
 
     number: int
     call: ShardCall
@@ -55,7 +55,7 @@ class _Flight(NamedTuple):
 
 
 class Dispatcher:
-    """One thread that owns a pool: worker processes end with the thread that started them."""
+    """A thread that owns a pool, because worker processes end with the thread that started them."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._serve, name="shards", daemon=True)
 
     def submit(self, call: ShardCall, check: Callable[[bytes], str]) -> Future[bytes]:
-        """Return the future of a shard.
+        """Queue a shard; return the future of its result.
 
         Args:
             call: the shard.
@@ -103,7 +103,7 @@ class Dispatcher:
         return future
 
     def order(self, order: str) -> None:
-        """Send an order to the slots: `stop` starting shards, `go` on, or `abort` running ones."""
+        """Send an order to the slots: `stop` (start none), `go` (start again), `abort` (end running ones)."""
         with self._changed:
             self._orders.append(order)
             self._changed.notify_all()
@@ -133,7 +133,7 @@ class Dispatcher:
         except BaseException as error:  # noqa: BLE001 - who waits for a shard must hear of any end
             with self._changed:
                 self._failure = error
-                # In one step with the note of the failure: a later shard is refused by `submit`, so none is
+                # Under the lock with which the failure is stored: `submit` refuses later shards, so none is
                 # left waiting.
                 left = [*work.shards(), *self._asked]
                 self._asked.clear()
@@ -150,8 +150,8 @@ class Dispatcher:
             self._asked.clear()
             orders = list(self._orders)
             self._orders.clear()
-        # Before the end: `abort` followed by `close` must still reach the slots. Outside the lock, because
-        # the pool may take its time.
+        # Also at the end: `abort` followed by `close` must still reach the slots. Outside the lock, because
+        # the pool may take long.
         for order in orders:
             {"stop": pool.stop, "go": pool.go, "abort": pool.abort}[order]()
         return not self._is_closing
@@ -209,7 +209,8 @@ class _Work:
                 self.waiting.remove(shard)
             elif leaves and not self._recovery.was_lost(shard.number):
                 continue
-            # Its last try is elsewhere if it failed only here, which tells shard and machine apart.
+            # If a shard failed only here, its last try is elsewhere, to find out whether shard or machine is
+            # to blame.
             elif not self._recovery.avoids(shard.number, slot.machine):
                 self.waiting.remove(shard)
                 return shard
@@ -225,7 +226,7 @@ class _Work:
             raise
 
     def _settle(self, pool: ShardPool, shard: _Shard, slot: Slot, future: Future[bytes]) -> None:
-        """Handle the end of a shard; without a right result, queue it again or give it up."""
+        """Handle the end of a shard; without a valid result, queue it again or let its future fail."""
         error = future.exception()
         wrong = shard.check(future.result()) if error is None else ""
         self._paces.ended(slot, is_done=error is None and not wrong)
@@ -233,7 +234,7 @@ class _Work:
             with suppress(InvalidStateError):
                 shard.future.set_result(future.result())
             return
-        # Nobody computed it, so nobody is to blame, and it keeps its place.
+        # No slot computed the shard, so none is to blame, and the shard keeps its place.
         if isinstance(error, UnplayedError | PoolLostError):
             self.waiting.appendleft(shard)
             return

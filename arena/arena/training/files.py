@@ -32,7 +32,7 @@ def named(path: Path) -> Generator[None]:
 
 @contextmanager
 def full_disks_named(folder: Path) -> Generator[None]:
-    """Say what to do when a disk is full while a run trains.
+    """Raise an error that says what to do if a disk is full while a run trains.
 
     Raises:
         ArenaError: a disk is full, or its user's share of it.
@@ -56,8 +56,8 @@ def write_whole(path: Path, content: bytes) -> Path:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # Only after the content has reached the disk, or a power cut could leave an empty file under the
-        # name.
+        # Renamed only when the content has reached the disk; otherwise a power cut could leave an empty file
+        # under the name.
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

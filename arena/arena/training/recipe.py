@@ -51,7 +51,8 @@ def find_recipe(entry: Entry, asked: str | None) -> Found:
 
     Args:
         entry: the trainer; its recipes are located by `_recipes_of`.
-        asked: a name or a file; None for `best`, or for no recipe if the trainer has no such one.
+        asked: a name or a file; None for the recipe `best`, or for none if the trainer has no recipe of this
+            name.
 
     Raises:
         ConfigError: there is no such recipe, or it cannot be read.

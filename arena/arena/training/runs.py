@@ -114,7 +114,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
         Args:
             trainer: name of the trainer; empty if a run is resumed.
             options: the options of the trainer.
-            command: the command line again, for the record.
+            command: the command line, for the record.
             given: values of the other options, by field.
         """
         return cls(trainer=trainer, options=options, command=command, **given)
@@ -204,8 +204,8 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
         raise ConfigError(f'"{name}" cannot be the name of a run (letters, digits, "_", ".", "-")')
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Whole or not there: of a process that is killed before the last line, no run is left that can
-        # neither be resumed nor begun again. Names of runs do not begin with a dot.
+        # The folder appears complete or not at all: a process killed before the last line leaves no run that
+        # can neither be resumed nor begun again. Names of runs do not begin with a dot.
         with tempfile.TemporaryDirectory(dir=folder, prefix=".new-", ignore_cleanup_errors=True) as new:
             run = Path(new, name)
             run.mkdir()
@@ -213,7 +213,8 @@ def make_folder(settings: RunSettings, name: str | None) -> Path:
             if settings.start:
                 origin = folder / settings.start.partition(" ")[0]
                 write_whole(run / checkpoints.NAME, (origin / checkpoints.NAME).read_bytes())
-            # A folder with anything in it is not replaced: of two processes with one name, one gets it.
+            # A rename does not replace a folder with files, so of two processes with one name only one gets
+            # it.
             run.rename(folder / name)
     except OSError as error:
         if (folder / name).exists():
@@ -253,7 +254,7 @@ def find_run(name: str) -> tuple[Path, RunSettings]:
 
 
 def has_run(name: str) -> bool:
-    """Whether there is a run of that name."""
+    """Return whether there is a run of that name."""
     return bool(NAME.match(name)) and (runs_folder() / name / _SETTINGS).is_file()
 
 

@@ -24,24 +24,25 @@ if TYPE_CHECKING:
 ORDER: Final = "order"
 """The name of the file of an order."""
 RunOrder: TypeAlias = Literal["stop", "abort", "pause", "resume"]
-"""To stop with a checkpoint at the next step, end at once, pause with a checkpoint there, or train again."""
+"""`stop` ends with a checkpoint at the next step, `abort` at once; `pause` waits with a checkpoint at the
+next step, `resume` trains again."""
 _ANSWER_S: Final = 15.0
 """Seconds that an order waits to be taken: a kernel may block all threads of the process for some time."""
 _LOOK_S: Final = 0.05
-"""Seconds between two looks of the training process, and of the waiting one."""
+"""Seconds between two polls by the training process, and by a sender that waits."""
 _TOUCH_S: Final = 1.0
-"""Seconds after which a paused run shows again that it is alive."""
+"""Seconds between two updates of the file by which a paused run shows that it is alive."""
 
 
 class Stopped(BaseException):
-    """The user stopped the run after a checkpoint. No `Exception`, because trainers may suppress those."""
+    """The user stopped the run after a checkpoint. No `Exception`, because a trainer may suppress those."""
 
 
 def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -> bool:
-    """Leave a stop order for the process that trains a run; return whether it was taken.
+    """Write an order for the process that trains a run; return whether it was taken.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         order: what to do.
         patience_s: seconds to wait; then the order is withdrawn.
 
@@ -62,18 +63,18 @@ def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S)
 
 
 class OrderAnswer(NamedTuple):
-    """What became of an order."""
+    """The result of an order."""
 
     is_taken: bool
     text: str
-    """The same in words, with the next step."""
+    """The result in words, with what the user can do next."""
 
 
 def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -> OrderAnswer:
-    """Leave an order for the process that trains a run, and return what became of it.
+    """Write an order for the process that trains a run, and return the result.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         order: what to do.
         patience_s: seconds to wait for a process that takes it.
 
@@ -99,22 +100,22 @@ def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -
 
 
 class RunOrders:
-    """What was asked of the run that this process trains."""
+    """The orders to the run that this process trains."""
 
     def __init__(self, folder: Path) -> None:
-        """Forget orders and a pause that were meant for an earlier process."""
+        """Discard orders, and the sign of a pause, that were meant for an earlier process."""
         self._folder = folder
-        # Plain flags, no `threading.Event`: a signal handler that sets an event for which the main thread is
-        # about to wait would wait for the event's lock for ever.
+        # Plain flags instead of a `threading.Event`: a signal handler that sets an event for which the main
+        # thread is about to wait would wait for the event's lock for ever.
         self.is_stopping = False
-        """Whether the run is to end at its next step."""
+        """Whether the run must end at its next step."""
         self._is_paused = False
         for name in (ORDER, PAUSED):
             (folder / name).unlink(missing_ok=True)
 
     @property
     def is_pausing(self) -> bool:
-        """Whether the run is to wait at its next step."""
+        """Whether the run must wait at its next step."""
         return self._is_paused and not self.is_stopping
 
     def stop(self) -> None:
@@ -122,7 +123,7 @@ class RunOrders:
         self.is_stopping = True
 
     def wait(self) -> None:
-        """Wait until a paused run is to go on, or to end; its folder says so meanwhile."""
+        """Wait until a paused run may continue or must end; a file in its folder marks the pause."""
         paused = self._folder / PAUSED
         next_touch = 0.0
         try:
@@ -138,7 +139,7 @@ class RunOrders:
     def take(self) -> bool:
         """Obey the order in the folder; return whether it is one to end at once.
 
-        Such an order is left there for `drop`: it is answered when the run has heard of it.
+        The file of such an order stays until `drop` is called, after the main thread has been interrupted.
 
         Raises:
             OSError: there is none.
@@ -162,7 +163,7 @@ class RunOrders:
 
 @contextmanager
 def run_orders(folder: Path) -> Generator[RunOrders]:
-    """Yield what is asked of a run.
+    """Yield the orders to a run.
 
     The first Ctrl-C, SIGTERM or order to stop ends the run at its next step; a second Ctrl-C, or an order to
     stop at once, raises `KeyboardInterrupt` in the main thread. Call it from the main thread, and in the one

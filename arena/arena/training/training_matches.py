@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _OUTCOMES = {Outcome.FIRST.value: 1, Outcome.DRAW.value: 0, Outcome.SECOND.value: -1}
 _PAGE = 100
-"""Tournaments that are read at once: each row brings its whole configuration."""
+"""Number of tournaments per query: each row brings its whole configuration."""
 _RESULTS = (1, 0, -1)
 
 

@@ -69,7 +69,7 @@ def provenance(
         weights: the content of the weights file.
         run: how they were made: command, trainer, recipe, game, seed, steps, seconds.
         options: the options of the trainer.
-        data: what they were made from.
+        data: the data they were made from.
         measured: their results in matches.
     """
     head: dict[str, Fact] = {
@@ -191,7 +191,7 @@ def sit(
 
 @contextmanager
 def _dispatching(plan: ShardPlan, watcher: Watcher, orders: RunOrders) -> Generator[Dispatcher | None]:
-    """Yield what sends shards to slots; None if they are computed in this process. An error aborts them."""
+    """Yield the dispatcher of shards; None if they are computed in this process. An error aborts them."""
     if plan.machines.executor == "inline":
         yield None
         return
@@ -271,7 +271,7 @@ def _check_unfinished(folder: Path, settings: RunSettings, seconds: float) -> No
     """Refuse a run that is finished, or that has no training time left after `seconds`.
 
     Raises:
-        ConfigError: it is one of these; the text says where its weights are.
+        ConfigError: it is finished or has no time left; the text says where its weights are.
     """
     for path in folder.glob(f"{_WEIGHTS}.provenance.toml"):
         told = tomllib.loads(path.read_text("utf-8"))

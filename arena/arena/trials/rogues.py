@@ -132,7 +132,7 @@ _WEIGHTS = {
     "pickle-weights": _Weights("load_arrays", _pickled),
     "pickle-as-onnx": _Weights("load_onnx", _pickled),
     "pickle-in-arrays": _Weights("load_arrays", _pickled_array),
-    # It bypasses the loader of the kit, so only its memory limit stops it.
+    # This plugin bypasses the loader of the kit, so only the memory limit stops it.
     "array-bomb": _Weights("numpy.load", _claim),
     "array-claim": _Weights("load_arrays", _claim_in_archive),
     "inflating-arrays": _Weights("load_arrays", _inflating),

@@ -42,14 +42,14 @@ _IDLE_MS = 10.0
 _WARM = ("good", "slow")
 """Opponents that do not misbehave."""
 _FIRST = ("good", "memory-leak", "evil-text")
-"""Tried before the measurement, since they initialise most parts of the arena."""
+"""Bots tried before the measurement, since they initialise most parts of the arena."""
 _LARGE = ("evil-name", "false-deterministic", "inflating-arrays", "runs-at-install")
 """Trials that use a store or the shelf; those that are selected also run before the measurement."""
 _SCRATCH = "arena-bot-*"
 """Pattern of the bots' scratch folders."""
 _USUAL_STARTS = 5
 _MORE_STARTS = 4
-"""How often a slow start is repeated."""
+"""Number of times that a slow start is repeated."""
 _SLOWER, _SLACK_MS = 3.0, 50.0
 """A start is slow if it exceeds this multiple of the usual time plus this slack in ms, which allows for
 load."""
@@ -299,7 +299,7 @@ _GONE_S = 2.0
 _KEY_DIGITS = 7
 """Hex digits of a mark that form the key of a segment, as in `arena_plugins.hostile`."""
 _REMOVE = 0
-"""IPC_RMID."""
+"""The command IPC_RMID of `shmctl` (linux/ipc.h), which removes a segment."""
 
 
 def surviving(token: str) -> list[int]:
@@ -311,7 +311,7 @@ def surviving(token: str) -> list[int]:
 
 
 def leftovers(mark: str) -> list[str]:
-    """Return what a bot left in the kernel under a mark, and remove all but mounts; Linux only."""
+    """Return what a bot left in the kernel under names made of `mark`; remove all but mounts. Linux only."""
     found: list[str] = []
     libc, key = ctypes.CDLL(None), int(mark[:_KEY_DIGITS], 16)
     for words in map(str.split, _lines("/proc/sysvipc/shm")):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def settings_of(
     place: Place, *, read_only: bool = False, fast: bool = False, busy_ms: int = 30_000
 ) -> StoreSettings:
-    """Return the settings to open a store at a place with."""
+    """Return the settings with which a store at a place is opened."""
     if isinstance(place, Path):
         return FileSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
     return StoreSettings(place=place, read_only=read_only, fast=fast, busy_ms=busy_ms)
@@ -31,7 +31,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     """Create or upgrade a store, so that it has the current revision.
 
     Raises:
-        DatabaseError: it cannot be used; the kind says why.
+        DatabaseError: it cannot be used; the subclass says why.
     """
     if isinstance(settings, FileSettings):
         opening.prepare(settings, create=create)

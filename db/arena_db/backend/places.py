@@ -32,9 +32,9 @@ class Server:
     """A database of a server; its text is the URL without options that matter only on this machine."""
 
     database: str = ""
-    """If empty, the service decides, otherwise it is the name of the user."""
+    """Name of the database; if empty, that of the service, or else the name of the user."""
     host: str = ""
-    """A name, an address or the folder of a socket; if empty, the service or the environment decides."""
+    """A host name, an address or the folder of a socket; if empty, that of the service or environment."""
     port: int | None = None
     user: str = ""
     options: tuple[tuple[str, str], ...] = ()
@@ -90,7 +90,7 @@ Place: TypeAlias = Path | Server
 
 
 def find_place(location: str | Place) -> Place:
-    """Return the place of a store: itself, `sqlite:///path` or `postgresql://USER@HOST/DB`, parsed.
+    """Return the place of a store that a path, `sqlite:///path` or `postgresql://USER@HOST/DB` names.
 
     Raises:
         UnsupportedError: it is the URL of another kind of server, a folder, a device or a pipe, or it

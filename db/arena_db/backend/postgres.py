@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from arena_db.backend.settings import StoreSettings
 
 LEAST_VERSION: Final = 150_000
-"""In the numbers of `server_version`: 15.0."""
+"""Oldest supported version of a server, 15.0, in the numbers of libpq's `server_version`."""
 CONNECT_S: Final = 4
-"""Seconds to wait for an address of the server: a command ends within 6 s."""
+"""Seconds to wait for each address of the server, so that a command fails within 6 s."""
 _NO_LOGIN: Final = "write HOST:PORT:DB:USER:PASSWORD into ~/.pgpass (mode 0600) and GRANT the user access"
 _NO_PROOF: Final = (
     "name the authority that signed the server's certificate with ?sslrootcert=FILE, add --db-insecure on a "
@@ -50,14 +50,14 @@ _STEPS: Final = (
 LOCK: Final = 0x6172_6E61
 """Key of the advisory lock of all writers (the bytes of `arna`); such locks are per database."""
 _POOL: Final = 5
+"""Connections of one process that stay open."""
 _MOST_MORE: Final = 40
-"""Connections of one process that stay open, and the maximum number of further ones: viewers read in many
-threads."""
+"""Maximum number of further connections of one process: viewers read in many threads."""
 _IDLE_MS: Final = 20_000
-"""Milliseconds after which the server ends a transaction whose client is silent: it holds locks, and its
-process was stopped or is unreachable."""
+"""Milliseconds of silence after which the server ends a client's transaction: it holds locks, and the client
+was stopped or is unreachable."""
 _ASKED_EVERY_S: Final = 0.05
-"""Seconds between two checks whether the running queries are still wanted."""
+"""Seconds between two checks of whether the running queries are still wanted."""
 _UNREACHED_MS: Final = 20_000
 """Milliseconds of network silence after which a connection is abandoned."""
 
@@ -67,7 +67,7 @@ _BEGIN: Final = (
     "pg_advisory_xact_lock{shared}({lock})"
 )
 _VERSION: Final = "SELECT pg_current_snapshot()::text"
-"""Lists the running transactions, so it changes whenever one has ended."""
+"""Query that lists the running transactions; its result changes whenever one has ended."""
 
 
 class _FiniteText(FloatDumper):
@@ -78,14 +78,14 @@ class _FiniteText(FloatDumper):
 
 
 class _FiniteBinary(FloatBinaryDumper):
-    """Does the same for parameters that are sent in binary form."""
+    """Refuses a NaN in a parameter that is sent in binary form."""
 
     def dump(self, obj: float) -> Buffer | None:
         return super().dump(_finite(obj))
 
 
 class _WholeNumber(Loader):
-    """Reads a sum of 64-bit integers, which has the type numeric, as an integer; psycopg reads a Decimal."""
+    """Reads a sum of 64-bit integers, of type numeric, as an integer instead of psycopg's Decimal."""
 
     def load(self, data: Buffer) -> int:
         return int(bytes(data))
@@ -160,7 +160,7 @@ def prepare(settings: StoreSettings, *, create: bool) -> None:
     """Create or upgrade the tables, so that they have the current revision.
 
     Raises:
-        DatabaseError: the database cannot be used; the kind says why.
+        DatabaseError: the database cannot be used; the subclass says why.
     """
     backend = PostgresBackend(settings)
     try:
@@ -279,7 +279,7 @@ class PostgresBackend:
         """Open a connection that is in no transaction between two queries."""
         found = self.engine.raw_connection()
         raw: Any = found.driver_connection
-        # Out of the pool, which would end its transaction when it is returned.
+        # Taken out of the pool, which would roll back whenever the connection is returned.
         found.detach()
         raw.autocommit = True
         # A fenced store leaves it to the store that it came from to close all connections.
@@ -288,7 +288,7 @@ class PostgresBackend:
 
     @contextmanager
     def looking(self, raw: Any) -> Generator[None]:  # noqa: ANN401 - a connection of psycopg
-        """Read one snapshot."""
+        """Run the queries of a `with` block on one snapshot."""
         raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
             yield
@@ -310,7 +310,7 @@ class PostgresBackend:
         return crc32(raw.execute(_VERSION).fetchone()[0].encode())
 
     def interrupt(self) -> None:
-        """Do nothing: the thread that watches queries notices it."""
+        """Do nothing: the thread that watches queries notices an interruption."""
 
     def check_readable(self) -> None:
         """Do nothing: an unreachable server reports itself."""
@@ -319,10 +319,10 @@ class PostgresBackend:
         """Do nothing: a connection never switches to another database."""
 
     def hold_place(self) -> None:
-        """Do nothing."""
+        """Do nothing: a store on a server has no files here."""
 
     def take_warnings(self) -> list[str]:
-        """Return nothing."""
+        """Return no warnings: the server maintains its own log."""
         return []
 
     def backup(self, target: Path) -> None:
@@ -392,6 +392,7 @@ class _Watch:
                 # is cancelled.
                 for raw, is_wanted in list(self._queries.values()):
                     if not is_wanted():
-                        # If that fails, the query ends later, or with its connection; others stay watched.
+                        # If cancelling fails, the query ends later, or with its connection; others stay
+                        # watched.
                         with suppress(psycopg.Error):
                             raw.cancel()

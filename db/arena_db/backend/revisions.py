@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 
 
 def known(revision: str | None, place: object, restored: str) -> str:
-    """Return the revision that a store says it has.
+    """Return the revision recorded in a store, if this version knows it.
 
     Args:
-        revision: what it says; None if it says nothing.
-        place: of the store.
+        revision: the recorded revision; None if there is none.
+        place: where the store is.
         restored: how its backup is restored, for the message.
 
     Raises:
-        DamagedError: it says nothing.
+        DamagedError: no revision is recorded.
         NewerError: a newer version made it.
     """
     if revision is None:
@@ -40,8 +40,8 @@ def older(place: object, before: str = "") -> OlderError:
     """Return the error for a store that a reader may not upgrade.
 
     Args:
-        place: of the store.
-        before: what the operator should do before.
+        place: where the store is.
+        before: text about what the operator should do before the upgrade; may be empty.
     """
     then = before and f", {before}"
     return OlderError(f"{place} was made by an older version; `arena db upgrade` brings it up to date{then}")
@@ -52,8 +52,8 @@ def bring_up_to_date(connection: Connection, revision: str | None) -> None:
 
     Args:
         connection: with the exclusive write lock.
-        revision: of the tables, read in this transaction, as another process may have upgraded them since;
-            None if there are none.
+        revision: revision of the tables, read in this transaction, as another process may have upgraded them
+            since; None if there are none.
 
     Raises:
         DamagedError: rows would be lost.

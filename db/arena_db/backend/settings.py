@@ -17,6 +17,6 @@ class StoreSettings:
     """A file, by its absolute path, or a server."""
     read_only: bool = False
     fast: bool = False
-    """Commits survive the end of the process, but a power cut may take the last ones."""
+    """Whether a power cut may take the last commits; they always survive the end of the process."""
     busy_ms: int = 30_000
     """How long to wait for another writer, in milliseconds."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_db.cold.parquet import Row
 
 TABLES: Final = (planned, matches, remarks, analyses)
-"""The tables whose rows a folder holds, ordered so that referred rows come first."""
+"""The tables whose rows are in a folder, ordered so that referenced rows come first."""
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = "arena-cold/1"
 """Format of the manifest; the columns of the files are those of the revision that it names."""
@@ -49,6 +49,7 @@ def write(
         write_rows(path, table, counted)
         sync_file(path)
         files[path.name] = {"sha256": hash_of(path)} | counted.facts()
+    # Written last, so that a folder with a manifest has all files, even if this process is killed.
     manifest: dict[str, Any] = {"format": FORMAT} | dict(about) | {"files": files}
     path = folder / MANIFEST
     path.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row, Table
 
 PUT_BACK: Final = "put back a copy of the folder"
-"""The way out if the files of a cold tournament are missing or damaged."""
+"""What to do if the files of a cold tournament are missing or damaged, for messages."""
 _HIDDEN: Final = (*archive.TABLES, cold_tournaments)
 """Tables that temporary ones hide; with the last one empty, the tournament does not look cold."""
 _AT_ONCE: Final = 5_000
@@ -65,7 +65,7 @@ def require_warm(connection: Connection, tournament: int) -> None:
     """Check that the matches of a tournament are stored.
 
     Raises:
-        RefusedError: they are in files; the text names the way back.
+        RefusedError: they are in files; the text says how to store them again.
     """
     found = find_cold(connection, tournament)
     if found is not None:
@@ -81,7 +81,7 @@ def missing_match(connection: Connection, number: int) -> RefusedError:
 
 
 def told_cold(name: str) -> str:
-    """Return the message for what cannot be done while matches are in files."""
+    """Return the message that refuses an operation because the matches of a tournament are in files."""
     return f"the matches of {name} are in archived files; arena unarchive {name} brings them back first"
 
 

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CA_FILE = "ca.key"
-"""The authority, which signs further keys; it can stay on the machine on which it was made."""
+"""File of the authority, which signs further keys; it can stay on the machine on which it was made."""
 VALID = dt.timedelta(days=365)
 """Validity of the key of a machine; it ends with that of its authority at the latest."""
 _AUTHORITY_VALID = dt.timedelta(days=3650)
-"""Longer than the keys', so that machines can be added later without new keys for the others."""
+"""Validity of the authority: longer than that of the keys, so that machines can be added later without new
+keys for the others."""
 _PRIVATE = 0o600
 """Mode of a key file; `key_files.read_key` refuses one that others may read."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -40,7 +41,7 @@ class MadeKeys(NamedTuple):
 
     files: list[Path]
     until: dt.datetime
-    """End of their validity."""
+    """End of the validity of the keys."""
     is_new: bool
     """Whether the authority is new, too; then keys of the previous one are rejected."""
 
@@ -104,7 +105,7 @@ def _made_authority(now: dt.datetime) -> bytes:
     )
     certificate = (
         _builder(name, name, key, now, now + _AUTHORITY_VALID)
-        # Length 0: it signs keys of machines, never a further authority.
+        # Path length 0: this authority may sign keys of machines, but no further authority.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .sign(key, hashes.SHA256())

@@ -29,7 +29,7 @@ QUOTA: Final = 20 << 30
 _CHUNK: Final = 1 << 20
 """Bytes of a file that are in memory at once while it is split."""
 _TRIES: Final = 2
-"""Attempts to fetch a content; the second one bypasses the hub's cache."""
+"""Number of attempts to fetch a content; the second one bypasses the hub's cache."""
 
 
 class SpoiltError(ArenaError):
@@ -133,7 +133,7 @@ def _receive(part: Path, size: int, ask: Callable[[int], bytes]) -> None:
             if len(data) != min(PIECE, size - piece * PIECE):
                 raise SpoiltError(f"piece {piece} of a content has {len(data)} bytes")
             file.write(data)
-            # So that a process that is killed leaves this piece to the next attempt.
+            # Flushed, so that this piece need not be fetched again if this process is killed.
             file.flush()
 
 
@@ -144,7 +144,7 @@ def _split(part: Path, inventory: Inventory, folder: Path) -> None:
             target = folder / entry.path
             target.parent.mkdir(parents=True, exist_ok=True)
             digest, left = hashlib.sha256(), entry.size
-            # "x": a list of files that names a path twice is damaged, too.
+            # "x" fails if the file exists: an inventory that names a path twice is damaged, too.
             with target.open("xb") as file:
                 while left and (data := source.read(min(_CHUNK, left))):
                     digest.update(data)

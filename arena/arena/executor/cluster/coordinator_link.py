@@ -1,4 +1,4 @@
-"""The connection of a coordinator: a Dask client in its own thread; asks for the machines of a cluster."""
+"""A coordinator's connection to the hub: a Dask client in its own thread, and the query for machines."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from arena.executor.cluster.messages import ClusterMessage, HubTellsCoordinator, MachineState
 
 _ANSWER_S: Final = 5.0
-"""Seconds; longer than `_CONNECT_S`, so that a slow connection is not reported as a scheduler without an
-answer."""
+"""Seconds to wait for a status; longer than `_CONNECT_S`, so that a slow connection is not reported as a
+scheduler that does not answer."""
 
 
 def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
@@ -85,7 +85,7 @@ def note_cluster(address: str, keys: Path | None) -> None:
     known = KnownCluster(address=address, keys=None if keys is None else keys.absolute())
     with suppress(OSError):
         home().mkdir(parents=True, exist_ok=True)
-        # Whoever waits for the file must not read one that is still empty.
+        # Written atomically: a process that waits for the file must not read an empty one.
         write_durably(_file(), msgspec.json.encode(known, enc_hook=str))
 
 
@@ -105,12 +105,13 @@ def _file() -> Path:
 _CONNECT_S: Final = 4.0
 """Seconds of one attempt to connect."""
 _AGAIN_S: Final = 0.5
-"""Seconds between attempts; a scheduler that was started again is found about so soon."""
+"""Seconds between attempts to connect, and so the time until a restarted scheduler is found."""
 _CLOSE_S: Final = 3.0
-"""Seconds to wait for the thread at the end. It is a daemon, so a connection that hangs cannot keep the
-process."""
+"""Seconds to wait for the thread at the end. It is a daemon thread, so a connection that hangs cannot keep
+the process alive."""
 _FLUSH_S: Final = 0.05
-"""Seconds; Dask's client collects messages for 10 ms before it writes them."""
+"""Seconds to wait until sent messages have left; Dask's client collects them for 10 ms before it writes
+them."""
 
 
 class _OnceClient(Client):
@@ -139,7 +140,7 @@ class CoordinatorLink:
         Args:
             place: where the scheduler is.
             hear: receives the messages of the hub.
-            up: called when a connection is made, before any message arrives over it.
+            up: called when a connection is made, before `hear` gets any message from it.
             down: called when it is lost.
         """
         self._place = place
@@ -167,6 +168,7 @@ class CoordinatorLink:
 
     def close(self) -> None:
         """Close the connection after sending the messages of earlier calls."""
+        # Raised if the loop is closed already.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join(_CLOSE_S)
@@ -192,12 +194,12 @@ class CoordinatorLink:
                     timeout=_CONNECT_S,
                 )
                 client.lost = lost
-                # Before it connects, so that no message arrives without a handler.
+                # Set before the client connects, so that no message arrives without a handler.
                 client._stream_handlers[OP] = self._take  # noqa: SLF001 - Dask has no public way
                 await client
                 self._client = client
                 try:
-                    # Only now: messages of `up` need the client.
+                    # Only now, because `up` sends messages through the client.
                     self._up()
                     await _first(lost.wait(), self._closing.wait())
                     self._client = None

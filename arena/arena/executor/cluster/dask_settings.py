@@ -1,4 +1,4 @@
-"""Dask's configuration: Dask carries messages and detects lost members; everything else is ours."""
+"""Dask's configuration: Dask only carries messages and detects lost members; the arena does the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTINGS: dict[str, object] = {
     # Dask's own scheduling is never used: a batch is a message, and losses are judged by the coordinator.
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.work-stealing": False,
-    # Each page would be a further way into the process.
+    # No web pages: each would be a further way into the process.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # These monitor the memory of the slot process, not of its bots, which have limits of their own.
@@ -38,7 +38,7 @@ _SETTINGS: dict[str, object] = {
     "distributed.admin.tick.interval": "5s",
     "distributed.admin.tick.cycle": "10s",
     "distributed.admin.low-level-log-length": 4,
-    # Nobody reads these measurements, which list all open files of the process.
+    # The arena does not use these measurements, each of which lists all open files of the process.
     "distributed.admin.system-monitor.interval": "1h",
     "distributed.admin.system-monitor.disk": False,
     # A preload in the user's configuration would run other code in the process.
@@ -48,7 +48,7 @@ _SETTINGS: dict[str, object] = {
 
 
 def set_dask() -> None:
-    """Apply the settings, overriding the user's Dask configuration."""
+    """Apply the arena's settings of Dask, which override those of the user."""
     config.set(_SETTINGS)
 
 

@@ -69,7 +69,7 @@ class WorkerFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Requirements of a run on machines."""
+    """What a run requires of worker machines."""
 
     tier: str
     game: str
@@ -94,7 +94,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wanted_of(tier: str, game: str, speed: SpeedRule) -> Wanted:
-    """Return the requirements on machines of a run that is planned on this one.
+    """Return what a run that is planned on this machine requires of worker machines.
 
     Args:
         tier: isolation tier of its bots.
@@ -114,7 +114,7 @@ def wanted_of(tier: str, game: str, speed: SpeedRule) -> Wanted:
 
 
 def wanted_of_shards(trainer: str, game: str, device: str) -> Wanted:
-    """Return the requirements on machines of a training that runs on this one.
+    """Return what a training that runs on this machine requires of worker machines.
 
     Args:
         trainer: name of the trainer.
@@ -122,6 +122,7 @@ def wanted_of_shards(trainer: str, game: str, device: str) -> Wanted:
         device: `cpu` admits only machines that compute as this one, `cuda` only slots with a GPU.
     """
     return msgspec.structs.replace(
+        # A shard is computed in the slot's own process and against no clock, so tier and speed do not matter.
         wanted_of("T0", game, "ignore"),
         trainer=trainer,
         trainer_hash=trainer_hashes().get(trainer, ""),
@@ -200,7 +201,7 @@ def time_scale(speed: float) -> float | None:
         speed: multiple of the reference speed; 0 if it was not measured.
 
     Returns:
-        Its reciprocal; None if that is not from 1/4 to 4: such a machine is too different.
+        The reciprocal of the speed; None if it was not measured or is not from 1/4 to 4.
     """
     if not speed or not 1 / MAX_SCALE <= speed <= MAX_SCALE:
         return None
@@ -250,7 +251,7 @@ def machine_id() -> str:
     try:
         home().mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            # Of two processes that start together only one creates it, and neither reads a part of it.
+            # If two processes start at once, only one creates the file, and neither reads a partial one.
             with suppress(FileExistsError), written_durably(path) as file:
                 file.write(secrets.token_hex(16).encode())
     except OSError as error:

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _PROGRAM: Final = "nvidia-smi"
 _QUERY: Final = ("--query-gpu=index,uuid,name", "--format=csv,noheader")
 _PATIENCE_S: Final = 20.0
-"""Seconds for the program, which initialises each GPU first if its persistence mode is off."""
+"""Timeout of `nvidia-smi` in seconds; it first initialises each GPU whose persistence mode is off."""
 _ID: Final = re.compile(r"[0-9]+|GPU-[0-9a-fA-F-]+")
 
 
 def find_gpus(ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of GPUs.
+    """Return the names of the GPUs with these ids.
 
     Args:
         ids: their indices or uuids.
@@ -68,7 +68,7 @@ def _names() -> dict[str, str]:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return {}
-    # At most two cuts: the name may contain a comma.
+    # Split at most twice: the name may contain a comma.
     rows = [[word.strip() for word in line.split(",", 2)] for line in said.splitlines()]
     return {gpu: row[2] for row in rows if len(row) == 3 for gpu in row[:2]}  # noqa: PLR2004 - as in the query
 
@@ -76,12 +76,12 @@ def _names() -> dict[str, str]:
 LIBRARIES: Final = ("numpy", "numba", "llvmlite", "onnxruntime")
 """The libraries that compute in self-play."""
 _FLAGS: Final = ("avx", "amx", "fma", "f16c", "sse", "ssse", "bmi", "asimd", "sve", "neon", "fp", "bf16")
-"""Beginnings of the names of instruction sets for which these libraries have code of their own."""
+"""Prefixes of the names of instruction sets for which these libraries have separate code."""
 
 
 @cache
 def arithmetic() -> str:
-    """Return the description: processor type, instruction sets, C library and versions of `LIBRARIES`.
+    """Describe how this machine computes: processor, instruction sets, C library, versions of `LIBRARIES`.
 
     Libraries choose their kernels by instruction set, and each kernel adds and rounds in its own order. Two
     processors with the same instruction sets run the same kernels.
@@ -105,6 +105,6 @@ def _instruction_sets() -> list[str]:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return [platform.processor()]
-    # x86 lists its instruction sets as `flags`, ARM as `Features`; of several cores each has a line.
+    # x86 lists its instruction sets as `flags`, ARM as `Features`, with one line for each core.
     flags = [line.partition(":")[2] for line in lines if line.startswith(("flags", "Features"))]
     return sorted({name for name in " ".join(flags).split() if name.startswith(_FLAGS)})

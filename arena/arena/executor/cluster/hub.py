@@ -110,7 +110,7 @@ class _AskedPiece:
     def __init__(self, client: str) -> None:
         self.client = client
         self.waiting: dict[str, Want] = {}
-        """What each slot asked, by its address; slots of other runs may want the same piece."""
+        """The request of each waiting slot, by address; slots of several runs may want the same piece."""
 
 
 class ClusterHub(SchedulerPlugin):
@@ -127,10 +127,10 @@ class ClusterHub(SchedulerPlugin):
         self._machines: dict[str, _Machine] = {}
         self._runs: dict[str, _Run] = {}
         self._wanted: dict[tuple[str, int], _AskedPiece] = {}
-        """By content and piece."""
+        """Pieces that were requested from coordinators and have not arrived, by content and number."""
 
     async def start(self, scheduler: Scheduler) -> None:
-        """Register the message handler with a scheduler that starts."""
+        """Register the message handler with a starting scheduler."""
         # Dask's methods are untyped.
         self._scheduler: Any = scheduler
         self._scheduler.stream_handlers[OP] = self._hear
@@ -155,7 +155,8 @@ class ClusterHub(SchedulerPlugin):
         del scheduler
         for name in [name for name, run in self._runs.items() if run.client == client]:
             run = self._runs.pop(name)
-            # Slots wait for these acknowledgements, although nobody takes their results any more.
+            # Slots still wait for these acknowledgements, although no coordinator takes their results any
+            # more.
             for address, ack in run.waiting:
                 self._tell_slot(address, ack)
             for address in self._guests:
@@ -164,7 +165,7 @@ class ClusterHub(SchedulerPlugin):
         for machine in self._machines.values():
             machine.remarks.pop(client, None)
         lost = [key for key, question in self._wanted.items() if question.client == client]
-        # Nobody answers these any more. Slots of other runs get the pieces from their own coordinators.
+        # No coordinator will answer these requests. Slots of other runs ask their own coordinators.
         for question in [self._wanted.pop(key) for key in lost]:
             for address, want in question.waiting.items():
                 self._want(address, want)
@@ -207,7 +208,7 @@ class ClusterHub(SchedulerPlugin):
         data: bytes,
     ) -> None:
         run = self._runs.get(message.run)
-        # Also of a run whose coordinator is gone: the slot is idle now.
+        # Counted even if the run's coordinator is gone: the slot is idle now.
         guest.playing -= isinstance(message, Over | ShardOver)
         if run is not None:
             self._tell_client(run.client, FromSlot(guest.slot, data))
@@ -215,8 +216,8 @@ class ClusterHub(SchedulerPlugin):
             return
         if isinstance(message, ResultPart):
             self._machines[guest.slot.machine].note(message.num_records)
-        # Acknowledgements limit what a slot has under way, no more: a part is never sent a second time. One
-        # whose coordinator is gone is acknowledged, so that the slot goes on to other runs.
+        # Acknowledgements only limit the bytes in transit; no part is ever sent again. A part whose
+        # coordinator is gone is acknowledged at once, so that the slot can go on to other runs.
         ack = Ack(message.run, message.batch, message.number)
         if run is not None:
             run.pending += len(data)
@@ -231,7 +232,7 @@ class ClusterHub(SchedulerPlugin):
         slot, facts = hello.slot, hello.facts
         self._guests[address] = _Guest(slot, facts)
         self._addresses[slot] = address
-        # Its counts stay when all slots of a machine are gone for a while; what it offers may have changed.
+        # A machine keeps its counts while all its slots are gone; its facts may have changed since.
         self._machines.setdefault(slot.machine, _Machine(facts)).facts = facts
         # Both members correct their clocks by that of the hub; see `SlotLink.clock_offset`.
         now = time.time()
@@ -247,6 +248,8 @@ class ClusterHub(SchedulerPlugin):
         message = messages.of_coordinator(data)
         match message:
             case JoinRun():
+                # If the run lost its connection before, its order and its unacknowledged bytes no longer
+                # count.
                 self._runs[message.run] = _Run(client)
                 now = time.time()
                 for guest in self._guests.values():
@@ -330,8 +333,8 @@ class ClusterHub(SchedulerPlugin):
         playing = {guest.slot.machine for guest in self._guests.values() if guest.playing > 0}
         for key, machine in self._machines.items():
             remarks = list(machine.remarks.values())
-            # The last one that applies counts: a machine that one run refuses may play for another, and one
-            # without slots is gone, whatever runs say of it.
+            # Later assignments take precedence: a machine that one run refuses may play for another, and one
+            # without slots is gone, whatever remarks runs made about it.
             state = "playing" if key in playing else "idle"
             if remarks:
                 state = "aside" if any(remark.is_aside for remark in remarks) else "refused"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 HEADER = "# key of an arena cluster:"
 """Start of a key file; the machine's name and the end of validity follow."""
 TRY_S = 4.0
-"""Seconds within which the scheduler must answer the first time."""
+"""Seconds to wait for the first answer of the scheduler."""
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-# A whole match: names such as localhost.lan, or 127.lab.example, may be other machines.
+# Used with `fullmatch`: names such as localhost.lan, or 127.lab.example, may be other machines.
 _LOOPBACK = re.compile(r"127(\.[0-9]{1,3}){1,3}|localhost|::1|\[::1\]")
 
 
@@ -147,7 +147,7 @@ def try_place(place: SchedulerPlace) -> None:
 
 
 def _await_word(connection: socket.socket, where: str) -> None:
-    """Wait for the first bytes of a scheduler; in TLS 1.3 a rejected certificate is only noticed then."""
+    """Wait for a scheduler's first bytes: with TLS 1.3, a rejected certificate is noticed only then."""
     with suppress(TimeoutError):
         if not connection.recv(1):
             raise ConfigError(

@@ -17,9 +17,9 @@ from arena.executor.slots import Slot
 from arena_db.records import MatchRecord
 
 OP = "arena"
-"""Name of our messages among those of Dask, in all four directions."""
+"""Dask's name for the arena's messages, the same in all four directions."""
 MAX_MESSAGE = 64 << 20
-"""Maximum bytes of a message, above that of a shard; a longer one is not ours and closes its connection."""
+"""Maximum bytes of a message, more than any shard needs; a longer one closes its connection."""
 _CLOCK_S = 0.05
 """Seconds; smaller differences between clocks are not corrected, since a message may take as long."""
 PIECE = 4 << 20
@@ -162,14 +162,15 @@ class PlayBatch(ClusterMessage, frozen=True):
     run: str
     batch: int
     templates: dict[int, bytes]
-    """Encoded jobs that `rows` refer to, by number, as far as this slot does not have them yet."""
+    """Encoded jobs that `rows` refer to, by number; only those that the slot does not have yet."""
     rows: tuple[JobRow, ...]
     is_suspect: bool = False
-    """Whether one of its matches may have ended a slot, so that each is reported before it is played."""
+    """Whether one of its matches may have killed a slot; then each start is reported before the match is
+    played."""
 
 
 class RunShard(ClusterMessage, frozen=True):
-    """A shard to compute; in the queue of a slot, it is a batch like any other."""
+    """A shard to compute; a slot queues it like a batch."""
 
     run: str
     batch: int
@@ -251,7 +252,7 @@ class SlotLeft(ClusterMessage, frozen=True):
 
     slot: Slot
     is_lost: bool
-    """Whether it ended, or may have ended, during a match; if not, it ended between two."""
+    """Whether it ended, or may have ended, during a match; if not, it ended between two matches."""
 
 
 class FromSlot(ClusterMessage, frozen=True):
@@ -353,7 +354,7 @@ def encode_records(records: list[MatchRecord]) -> bytes:
 
 
 def shifted(records: list[MatchRecord], ahead: float) -> list[MatchRecord]:
-    """Return results with times by another clock.
+    """Return results with their times converted to another clock.
 
     Args:
         records: results with times by one clock.

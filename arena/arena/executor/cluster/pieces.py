@@ -15,10 +15,10 @@ _HASH: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class PieceCache:
-    """Keeps pieces that slots asked for. A full disk only causes misses, which are fetched again."""
+    """Keeps the pieces that slots requested. If the disk is full, pieces are only fetched more often."""
 
     def __init__(self, folder: Path, quota: int = QUOTA) -> None:
-        """Start with an empty folder."""
+        """Start without pieces; the folder must be empty."""
         self._folder = folder
         self._quota = quota
         self._sizes: dict[Path, int] = {}

@@ -79,7 +79,7 @@ class _AcceptedPart(NamedTuple):
     records: list[MatchRecord]
     logs: list[LogPart]
     size: int
-    """Bytes of the message that brought them."""
+    """Bytes of the message that contained the results."""
 
 
 class ClusterPool(ClusterRun):
@@ -101,7 +101,7 @@ class ClusterPool(ClusterRun):
         self._sent: dict[Slot, set[int]] = {}
         self._contents: set[str] = set()
         self._suspects: set[int] = set()
-        """Matches that a slot had and did not finish before it ended."""
+        """Numbers of matches that a slot had received and not finished when it ended."""
         self._parts: SimpleQueue[_AcceptedPart] = SimpleQueue()
         self._news: SimpleQueue[Began] = SimpleQueue()
         self._events: SimpleQueue[LiveEvent] = SimpleQueue()
@@ -112,10 +112,11 @@ class ClusterPool(ClusterRun):
         del tick
         with self._lock:
             self._roster.settle()
-            # A number is never used again, so that what a slot still sends about lost work finds nothing.
+            # Numbers are never reused, so late messages of a slot about lost work refer to no batch.
             self._num_sent += 1
             batch = _Batch(self, self._num_sent, slot, list(jobs))
-            # One step for the other thread: a slot that leaves is missing here, or its loss fails the batch.
+            # Atomic for the other thread: a slot that leaves is either missing here, or its loss fails the
+            # batch.
             if slot not in self._roster:
                 batch.set_exception(WorkerLostError(slot))
                 return batch
@@ -131,8 +132,8 @@ class ClusterPool(ClusterRun):
         """Return the results of running batches, and report to the hub that there is room for more."""
         found: list[list[MatchRecord]] = []
         size = 0
-        # The hub hears of results only when they are taken here, so a slow run does not pile them up in
-        # memory.
+        # Results are reported to the hub as taken only here: if the run is slow, the hub then holds slots
+        # back, and results do not pile up in this process.
         for part in drain(self._parts):
             for log in part.logs:
                 write_part(log)
@@ -179,7 +180,7 @@ class ClusterPool(ClusterRun):
         key = id(job.first), id(job.second), job.rated
         found = self._templates.get(key)
         if found is None:
-            # The folder of a content differs by machine.
+            # Removed, because each machine keeps the content in a folder of its own.
             first, second = (
                 msgspec.structs.replace(bot, place="", state="") for bot in (job.first, job.second)
             )
@@ -196,7 +197,7 @@ class ClusterPool(ClusterRun):
             self._sent.clear()
         else:
             self._sent.pop(slot, None)
-        # Which of them ended the slot may not have been reported in time.
+        # The slot may have died before it reported the match that killed it, so all its matches are suspects.
         for work in self._work.values():
             if isinstance(work, _Batch) and slot in {None, work.slot}:
                 self._suspects |= {job.number for job in work.jobs[work.num_played :]}
@@ -216,7 +217,7 @@ class ClusterPool(ClusterRun):
             case Streamed():
                 for event in decode_events(message.data):
                     self._events.put(event)
-            # Without the lock: whatever removes work runs in this thread, and `submit` adds it in one step.
+            # Without the lock: only this thread removes work, and `submit` adds it in one step.
             case Begun() | ResultPart() | Over():
                 batch = self._work.get(message.batch)
                 # Messages about batches that were lost or rejected are ignored.
@@ -294,7 +295,7 @@ def find_wrong(job: Job, record: MatchRecord) -> str:
     for what, wanted, found in planned:
         if wanted != found:
             return f"the {what} of match {job.number} is {found}, not {wanted}"
-    # The other way round is no contradiction: some endings are not rated.
+    # The reverse is no contradiction: some endings are not rated.
     if record.rated and not job.rated:
         return f"match {job.number} is rated, which it was not planned to be"
     num = len(record.actions)

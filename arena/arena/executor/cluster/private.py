@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.executor.cluster.key_files import SchedulerPlace
 
 _START_S: Final = 30.0
-"""Seconds until the scheduler, which imports Dask first, prints its address."""
+"""Timeout in seconds until the scheduler, which first imports Dask, has printed its address."""
 _END_S: Final = 10.0
 """Seconds that both processes together have to end before they are killed."""
 _ADDRESS: Final = "tls://127.0.0.1:0"
@@ -58,7 +58,7 @@ class PrivateCluster:
             setup = SupervisorSetup(address=address, keys=str(keys), facts=facts, parent=os.getpid())
             self._supervisor = self._start("supervisor", setup)
         except BaseException:
-            # The constructor fails, so nobody could close this object.
+            # The constructor fails, so `close` will never be called.
             self._scheduler.kill()
             self._scheduler.wait()
             raise

@@ -52,7 +52,7 @@ class SentWork(Future[Any], ABC):
 
     @abstractmethod
     def give_back(self) -> None:
-        """End it without a result, since its slot ended before it started."""
+        """End the work without a result, because its slot ended before starting it."""
 
 
 class ClusterRun(ABC):
@@ -61,7 +61,7 @@ class ClusterRun(ABC):
     resume_command = "arena resume"
     """The command that continues an interrupted run."""
     replays = "matches in progress are played again"
-    """What follows from the loss of the scheduler, in words."""
+    """The consequence of losing the scheduler, as text."""
 
     def __init__(
         self,
@@ -161,11 +161,11 @@ class ClusterRun(ABC):
 
     @abstractmethod
     def _piece(self, want: Want) -> ContentPiece:
-        """Return what a slot wants."""
+        """Return the piece that a slot requests."""
 
     @abstractmethod
     def _forget(self, slot: Slot | None) -> None:
-        """Forget what a slot was sent that it keeps; None for all slots."""
+        """Forget which data a slot keeps, because it has left; None stands for all slots."""
 
     def _ask(self, order: str) -> None:
         self._order = order
@@ -180,7 +180,7 @@ class ClusterRun(ABC):
         if self._gone_since is not None and self._num_sent:
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
-        # First: the hub ignores orders of a run that it does not know.
+        # Sent first, because the hub ignores orders of a run that it does not know.
         self._link.send(JoinRun(self._run))
         # A scheduler that was started again knows neither the run nor its order.
         if self._order:
@@ -208,7 +208,7 @@ class ClusterRun(ABC):
             case FromSlot():
                 self._hear_slot(message)
             case SlotJoined():
-                # It contains the time of the message; `ClusterPool` ignores differences of that size.
+                # It includes the message's transit time; `shifted` ignores differences of that size.
                 self._ahead = message.now - time.time()
                 with self._lock:
                     changed = self._roster.add(message.slot, message.facts)
@@ -223,8 +223,8 @@ class ClusterRun(ABC):
 
     def _left(self, left: SlotLeft) -> None:
         with self._lock:
-            # In one step with the search for its work, so that `submit` sends it none that would be
-            # overlooked here.
+            # Under one lock with the search for its work, so that `submit` cannot send the slot work in
+            # between.
             changed = self._roster.remove(left.slot)
             self._forget(left.slot)
             gone = [work for work in self._work.values() if work.slot == left.slot]
@@ -259,15 +259,15 @@ class ClusterRun(ABC):
 _PATIENCE_S: Final = 3.0
 """Seconds without a usable slot after which the user is told what the run waits for."""
 _LACKS_BOT: Final = 9
-"""The step of a machine that meets all requirements except for a bot."""
+"""`Lack.step` of a machine that meets all requirements except that it cannot start a bot."""
 
 
 class RefusedMachine(NamedTuple):
-    """A machine that cannot take part."""
+    """A machine that cannot take part, or can take part again."""
 
     machine: str
     why: str
-    """Empty if it can take part again."""
+    """The reason; empty if it can take part again."""
 
 
 class Roster:
@@ -278,7 +278,7 @@ class Roster:
 
         Args:
             wanted: requirements of the run on machines.
-            starts_its_own: whether the run starts the slots itself, so that nobody else has to.
+            starts_its_own: whether the run starts the slots itself, so that the user need not start any.
         """
         self._wanted = wanted
         self._starts_its_own = starts_its_own
@@ -326,7 +326,7 @@ class Roster:
         return self._judge()
 
     def settle(self) -> None:
-        """Freeze the median speed at its present value, since the first batch is played."""
+        """Freeze the median speed at its present value; called when work is sent."""
         self._is_settled = True
 
     def name_of(self, machine: str) -> str:

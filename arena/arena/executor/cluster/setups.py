@@ -44,7 +44,7 @@ class SupervisorSetup(msgspec.Struct, frozen=True, kw_only=True):
     quota: int = QUOTA
     """Bytes of contents that this machine keeps."""
     gpus: tuple[str, ...] = ()
-    """Ids of the GPUs of the first slots, one each, as CUDA_VISIBLE_DEVICES takes them."""
+    """Ids of the GPUs of the first slots, one each, in the format of CUDA_VISIBLE_DEVICES."""
     parent: int = 0
     """Id of the process with which it ends; 0 for none."""
 

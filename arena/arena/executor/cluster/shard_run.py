@@ -37,7 +37,7 @@ _KEPT_BLOBS: Final = 8
 
 
 class _SentShard(SentWork):
-    """A shard at a slot, and what has arrived of its result."""
+    """A shard at a slot, with the part of its result that has arrived."""
 
     def __init__(self, number: int, slot: Slot, blobs: Sequence[str]) -> None:
         super().__init__(number, slot)
@@ -55,7 +55,7 @@ class _SentShard(SentWork):
         if self.size > MAX_RESULT:
             return f"a result of more than {MAX_RESULT >> 20} MiB"
         self.parts.append(part.data)
-        # Hashed as it arrives, so that nothing is left to do when the hash of the slot comes last.
+        # Hashed on arrival, so that the result need not be read again when the slot's hash arrives.
         self.digest.update(part.data)
         return ""
 
@@ -78,7 +78,7 @@ class ClusterShards(ClusterRun):
         cluster: PrivateCluster | None = None,
         expected: int = 1,
     ) -> None:
-        """Connect in the background; `resume_command` continues the run, see `ClusterRun` for the others."""
+        """Connect in the background; `resume_command` continues the run. See `ClusterRun` for the rest."""
         super().__init__(place, wanted, cluster=cluster, expected=expected)
         self.resume_command = resume_command
         self._blobs: OrderedDict[str, bytes] = OrderedDict()
@@ -92,7 +92,7 @@ class ClusterShards(ClusterRun):
             self._num_sent += 1
             shard = _SentShard(self._num_sent, slot, hashes)
             if slot not in self._roster:
-                # It left before it could get the shard, so the shard is not to blame.
+                # The slot left before it could get the shard, so the shard is not to blame.
                 shard.give_back()
                 return shard
             self._work[shard.number] = shard
@@ -146,7 +146,7 @@ class ClusterShards(ClusterRun):
             wrong = shard.take(message)
             if not wrong:
                 return
-        # `submit` looks through the shards at work in the thread of the run.
+        # `submit` iterates over this dictionary in the thread of the run.
         with self._lock:
             del self._work[shard.number]
         if not wrong and isinstance(message, ShardOver):

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from arena_db.records import MatchRecord
 
 _NICE = 10
-"""As for local workers: people who use the machine at the same time go first."""
+"""Niceness of a slot, as for local workers: people who use the machine have priority."""
 _MAX_LOGS = 16 << 20
 """Maximum bytes of logs in one message; later logs of these matches are lost."""
 _decode_job = msgspec.msgpack.Decoder(Job).decode
@@ -107,11 +107,11 @@ class Jobs:
         return here.scaled(self._scale)
 
     def _bot_here(self, bot: Competitor, tier: str) -> Competitor:
-        """Return a bot as this machine starts it; only what that takes is remembered for later runs."""
+        """Return a bot as this machine starts it; only the fields that depend on the machine are cached."""
         key = bot.record.identity, tier == "T0"
         kept = self._bots.get(key)
         if kept is None or (kept.place and not Path(kept.place).is_dir()):
-            # Contents that are not used make room for others.
+            # Not cached yet, or its content was removed since to make room for others.
             kept = self._bots[key] = self._installed(bot) if tier == "T0" else self._received(bot)
         return msgspec.structs.replace(
             bot, spec=kept.spec, entry=kept.entry, place=kept.place, state=kept.state
@@ -213,7 +213,7 @@ class SlotPlayer:
         except (ArenaError, OSError) as error:
             lack = str(error)
         else:
-            # What was not delivered while the batch was played; its end is reported after its last result.
+            # The results not delivered during play; the end of the batch is reported after its last result.
             self._deliver(play_batch(jobs, control))
         # An error during a stop says nothing about this machine.
         self.link.finish("" if self.link.must_stop() else lack)
@@ -256,8 +256,9 @@ def main() -> None:
     """Run the slot described by the first line of standard input; the next line ends it."""
     orders = _own_input()
     setup = msgspec.json.decode(orders.readline(), type=SlotSetup)
-    # First of all: a supervisor that is killed from here on takes this process along.
+    # First of all, so that this process ends if the supervisor is killed from now on.
     end_with_parent(setup.parent)
+    # A terminal sends Ctrl-C to all processes of the group; only the supervisor acts on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     if sys.platform != "win32":
@@ -293,13 +294,13 @@ def main() -> None:
 _MAX_KEPT: Final = 256 << 20
 """Bytes of blobs that a slot keeps in memory; the least recently used ones are dropped first."""
 _TRIES: Final = 2
-"""Attempts to fetch a blob; the second one bypasses the hub's cache."""
+"""Number of attempts to fetch a blob; the second one bypasses the hub's cache."""
 _LINE: Final = 500
-"""Characters of an exception that travel; its traceback stays in the output of the slot."""
+"""Maximum characters of an exception that are sent; its traceback stays in the output of the slot."""
 
 
 class _ShardRunner:
-    """The shards of a slot, one after the other."""
+    """Computes the shards of a slot, one after the other."""
 
     def __init__(self, link: SlotLink, *, has_gpu: bool) -> None:
         """Start without blobs.
@@ -324,9 +325,10 @@ class _ShardRunner:
             blobs = tuple(self._blob(*each) for each in task.blobs)
             result = call_shard(ShardCall(task, blobs))
         except (PluginError, ModuleNotFoundError) as error:
+            # Another machine may have the trainer, so the machine is reported instead of the shard as failed.
             link.finish_shard(lack=_line(error))
         except ArenaError as error:
-            # A blob did not come, which after a stop says nothing about this machine.
+            # A blob did not arrive; after a stop, that says nothing about this machine.
             link.finish_shard(failure="" if link.must_stop() else _line(error))
         except Exception as error:  # noqa: BLE001 - the coordinator decides what follows from any exception
             traceback.print_exc()
@@ -339,7 +341,7 @@ class _ShardRunner:
         """Return a blob; fetch it if it is not kept.
 
         Raises:
-            ArenaError: it does not come, or is damaged in transit twice.
+            ArenaError: it does not arrive, or is damaged in transit twice.
         """
         if sha256 in self._blobs:
             self._blobs.move_to_end(sha256)

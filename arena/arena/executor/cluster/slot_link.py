@@ -57,20 +57,21 @@ _MAX_UNACKED: Final = 8 << 20
 _MAX_STREAMED: Final = 200
 """Maximum messages in Dask's send buffer; beyond it, events of running matches are sent later."""
 _ACK_S: Final = 0.05
-"""Seconds between two looks for an abort while an acknowledgement is awaited."""
+"""Seconds between two checks for an abort while an acknowledgement is awaited."""
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
 _GOODBYE_S: Final = 0.3
 """Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
 _POLL_S: Final = 0.1
-"""Seconds between two looks for an abort while a piece is awaited."""
+"""Seconds between two checks for an abort while a piece is awaited."""
 _GROUP: Final = 4
 """Hex digits of a group of an IPv6 address."""
 _FIRST_PORT: Final = 1024
+"""Lowest port of contact addresses: lower ones need privileges."""
 _NUM_PORTS: Final = 60_000
-"""The ports of contact addresses: the lowest one that needs no privileges, and how many from there on."""
+"""Number of ports that contact addresses use, from `_FIRST_PORT` on."""
 _LOOK_S: Final = 0.2
-"""Seconds between two looks, while the slot connects, whether it is to end."""
+"""Seconds between two checks of whether the slot must end, while it connects."""
 
 
 class QuietWorker(Worker):
@@ -83,7 +84,7 @@ class QuietWorker(Worker):
 def contact_address(scheme: str, slot: Slot) -> str:
     """Return the address by which the scheduler identifies a slot; it must be unique.
 
-    Nothing ever connects to it: it lies in the discard prefix 100::/64, to which no router forwards packets
+    Nothing ever connects to it: it is in the discard prefix 100::/64, to which no router forwards packets
     (RFC 6666). A successor gets another address, so it can join before the scheduler notices the end of this
     slot.
     """
@@ -116,14 +117,14 @@ class SlotLink:
         self._orders: dict[str, str] = {}
         self._waiting: dict[tuple[str, int], PlayBatch | RunShard] = {}
         """Work that this slot has received and not begun. Both threads take from it; the one that gets an
-        item reports its end, so that no item has two."""
+        item reports its end, so that none is reported twice."""
         self._withdrawn: set[tuple[str, int]] = set()
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
         self._starts = StartReports(self._send_now, lambda: not self._worker.batched_stream.buffer)
         self._reports_each = False
-        """Whether each start of the current batch is on its way before its match is played."""
+        """Whether each start in the current batch must be sent before the match is played."""
         self._num_parts = 0
         self._said_hello = 0.0
         self._joined = threading.Event()
@@ -146,10 +147,10 @@ class SlotLink:
             if play is None:
                 break
             if self._waiting.pop((play.run, play.batch), None) is None:
-                # It was withdrawn, and its end is reported.
+                # It was withdrawn meanwhile; `_withdraw` has reported its end.
                 continue
             if self._orders.get(play.run) == "abort":
-                # It waited behind the aborted work, and its run waits for its end.
+                # It was queued behind the aborted work, and its run waits for its end.
                 self._give_back(play)
                 continue
             self._current = play.run, play.batch
@@ -174,7 +175,7 @@ class SlotLink:
         """Return whether no further match of the current batch may start."""
         current = self._current
         # Read by the thread that plays while that of the connection writes, without a lock: each is a single
-        # operation on a dict or a set, and an order that comes a moment later is seen at the next look.
+        # operation on a dict or a set, and an order that comes a moment later is seen at the next call.
         return self.is_ending or current is None or current[0] in self._orders or current in self._withdrawn
 
     def must_abort(self) -> bool:
@@ -246,7 +247,7 @@ class SlotLink:
     def _take_current(self) -> tuple[str, int] | None:
         """Return the current work, which is over."""
         current, self._current = self._current, None
-        # All others have ended: waiting work is never in here.
+        # Every entry is over by now: queued work is never in this set.
         self._withdrawn.clear()
         return current
 
@@ -264,7 +265,7 @@ class SlotLink:
                 found = self._pieces.get(timeout=_POLL_S)
             except Empty:
                 continue
-            # Any other piece is an answer to an earlier question that was given up.
+            # Any other piece answers an earlier request that timed out.
             if (found.content, found.piece) == (content, piece):
                 if found.why:
                     raise ArenaError(found.why)
@@ -352,10 +353,11 @@ class SlotLink:
                 self._joined.set()
 
     def _withdraw(self, batch: tuple[str, int]) -> None:
-        """Give a batch back at once if it waits, so that it need not wait for the one that is played."""
+        """Return a batch at once if it is still queued, instead of after the one that is played."""
         waiting = self._waiting.pop(batch, None)
         if waiting is None:
-            # It has begun, so its other matches are given back; or it has ended, and nothing follows.
+            # Either it has begun, and its remaining matches are returned; or it has ended, and this does
+            # nothing.
             self._withdrawn.add(batch)
         else:
             self._give_back(waiting)

@@ -16,13 +16,15 @@ _MEASURE_S = 2.0
 _CHUNK = 20_000
 """Matches of one call: 11 ms at speed 1, so the measurement is at most that much too long."""
 _PATIENCE_S = 120.0
-"""Seconds for the whole measurement; at the first time the code is compiled."""
+"""Timeout of a measurement in seconds; the first one compiles the code."""
 AGAIN_S: Final = 30 * 60.0
 """Seconds between two measurements of an idle machine."""
 QUIET_S: Final = 10.0
-"""Seconds without work before a measurement: between two batches of a run no slot has work for a moment."""
+"""Seconds without work before a measurement: between two batches of a run, all slots may be idle for a
+moment."""
 CHANGE: Final = 0.05
-"""Least relative change of the speed that counts: half the difference at which a run excludes a machine."""
+"""Smallest relative change of speed that is reported: half the difference at which a run excludes a
+machine."""
 
 
 def measure_speed(seconds: float = _MEASURE_S) -> float:
@@ -43,7 +45,7 @@ class Measurement:
     """Processes that measure the speed of all slots at once."""
 
     def __init__(self, slots: int) -> None:
-        """Start them all before any is awaited, so that each is measured while the others keep cores busy."""
+        """Start one process per slot at once: each is measured while the others keep the cores busy."""
         self._processes = [
             subprocess.Popen(  # noqa: S603 - this interpreter
                 own_python("-m", __name__), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
@@ -62,6 +64,7 @@ class Measurement:
         for process in self._processes:
             try:
                 said, _ = process.communicate(timeout=max(0.0, self._ends_at - time.monotonic()))
+                # Empty, and so a ValueError, if the process failed.
                 speeds.append(float(said))
             except (subprocess.TimeoutExpired, ValueError):
                 process.kill()
@@ -79,7 +82,7 @@ class SpeedWatch:
     """Measures a machine again while it is idle: its processor may be throttled, or busy with other work."""
 
     def __init__(self, slots: int, speed: float) -> None:
-        """Begin with the speed of the start, which was measured just now; 0 means never to measure."""
+        """Begin with `speed`, which was measured just now; 0 disables all measurements."""
         self._slots = slots
         self._speed = speed
         self._measured_at = self._busy_at = time.monotonic()

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _TOGETHER_S: Final = 0.05
-"""Seconds; starts within this time are one message, since each message costs slot, scheduler and coordinator
-a millisecond together, and hundreds of short matches start in a second. If the slot dies within this time,
-the match reported last is blamed for it instead of the one that was running. Then all of them are suspects,
-whose starts are reported one by one."""
+"""Seconds within which starts are combined into one message: each message costs slot, scheduler and
+coordinator a millisecond together, and hundreds of short matches start in a second. If the slot dies within
+this time, the match reported last is blamed instead of the one that was running. After that, all unfinished
+matches of the slot are suspects, whose starts are reported one by one."""
 _SEND_S: Final = 1.0
-"""Longest wait, in seconds, until the start of a suspect is on its way."""
+"""Maximum seconds to wait until the report on a suspect has been written."""
 _LOOK_S: Final = 0.001
-"""Seconds between two looks whether it is."""
+"""Seconds between two checks of whether the report on a suspect has been written."""
 
 
 class StartReports:
-    """The starts that the hub has not been told of; one thread plays, another one sends."""
+    """The starts of matches that were not reported yet; one thread plays, another one sends."""
 
     def __init__(self, send: Callable[[Begun], None], has_sent: Callable[[], bool]) -> None:
         """Prepare; `start` follows in the thread of the connection.
@@ -51,8 +51,8 @@ class StartReports:
         Args:
             batch: run and number of its batch.
             number: its number.
-            is_suspect: whether it may have ended a slot; then this returns when the report is on its way, so
-                that not even the end of this process can stop it.
+            is_suspect: whether it may have killed a slot; then this returns only when the report was written,
+                so that it arrives even if this process dies.
         """
         self._starts.append((batch, number))
         if is_suspect:

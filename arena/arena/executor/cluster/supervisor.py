@@ -41,9 +41,9 @@ MAX_EARLY: Final = 5
 _NUM_LINES: Final = 20
 """Last lines of a slot's output, which the error message quotes."""
 _LOOK_S: Final = 0.1
-"""Seconds between two looks at the slots."""
+"""Seconds between two checks of the slots."""
 _LASTED_S: Final = 60.0
-"""Seconds of life after which a slot is restarted without delay: it did not die of its start."""
+"""Seconds of life after which a slot is restarted without delay, since its start was not at fault."""
 
 
 class SlotProcess:
@@ -66,7 +66,7 @@ class SlotProcess:
         """Start the process; it ends when the thread that calls this ends."""
         self._num_starts += 1
         place = self.folder / f"{self.number}-{self._num_starts}"
-        # Bots may run as other users, who must be able to pass through it but not to list it.
+        # Bots may run as other users, who must be able to pass through this folder but not to list it.
         place.mkdir(mode=0o711)
         told = SlotSetup(
             address=setup.address,
@@ -163,12 +163,14 @@ class Supervisor:
         """Keep the slots running; the first SIGTERM or SIGINT lets matches end, the second kills them.
 
         Raises:
-            ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines.
+            ArenaError: a slot dies repeatedly before it plays a match; the message has its last lines of
+                output.
         """
         # The handler only counts. `_keep_running` acts on it, since it may be starting a process at that
         # moment.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._count_signal)
+        # Before any slot starts: slots run in this cgroup and can limit their bots only in a divided one.
         own_subtree()
         with workspace() as folder:
             slots = [SlotProcess(number, folder) for number in range(self._setup.facts.slots)]
@@ -194,7 +196,7 @@ class Supervisor:
             if not has_told and all(slot.is_connected for slot in slots):
                 has_told = True
                 self._tell(f"{describe(self._setup.facts)}, connected")
-            # Compared with a count, because two signals may come between two looks: the second one must not
+            # Compared with a count, because two signals may come between two checks: the second one must not
             # be lost.
             if self._num_signals > num_told:
                 num_told = self._num_signals
@@ -217,7 +219,7 @@ class Supervisor:
         )
         for slot in slots:
             if slot.process is not None:
-                # It finishes what has arrived meanwhile.
+                # The slot finishes a batch that has arrived meanwhile.
                 slot.end_soon()
 
     def _note_end(self, slot: SlotProcess) -> None:

@@ -57,7 +57,7 @@ def note_threats(
         if is_line(1 + ahead + behind, layout):
             return True
         gap = place + (ahead + 1) * step
-        # Filling the gap joins the run with whatever lies behind it.
+        # Filling the gap joins the run with the stones behind the gap.
         if board[gap] == EMPTY and is_line(2 + ahead + behind + run_length(board, gap, step, stone), layout):
             _add(threats, stone, gap)
         gap = place - (behind + 1) * step

@@ -215,8 +215,8 @@ class _CacheLocator:
 def _stamp(folder: Path) -> str:
     digest = sha256()
     for path in (*sorted(_KERNELS.glob("*.py")), *sorted(folder.glob("*.py"))):
-        # Python source contains no NUL, so names and contents cannot be shifted into each other. Sorted,
-        # because the order of a folder's files is not defined.
+        # Python source contains no NUL, so no byte can move between a name and a content without changing the
+        # digest. Sorted, because the order of a folder's files is not defined.
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -271,7 +271,7 @@ class _KernelCache(FunctionCache):
     @override
     def _load_overload(self, sig: object, target_context: Any) -> object:
         key = self._index_key(sig, target_context.codegen())
-        # The stamp is part of each file, so code of other sources is not found, wherever it lies.
+        # The stamp is part of each file, so code of other sources is not found, wherever it is.
         for file in (self._cache_file, self._beside):
             with suppress(Exception):
                 data = file.load(key)

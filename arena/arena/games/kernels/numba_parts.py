@@ -25,14 +25,14 @@ _UNUSED: Final = frozenset({"coverage", "scipy"})
 
 
 class _Absent:
-    """A finder that says of libraries that they are not installed, in the thread that made it."""
+    """A finder that reports some libraries as not installed, in the thread that created it."""
 
     def __init__(self) -> None:
         self._names = _UNUSED if _CONFIGURATION.exists() else _UNUSED | {"yaml"}
         self._thread = threading.get_ident()
 
     def find_spec(self, name: str, *_: object) -> None:
-        """Refuse to find one of the libraries; leave all others to the finders that follow.
+        """Refuse to find one of the libraries; leave all others to the next finders.
 
         Raises:
             ModuleNotFoundError: the library is to seem absent.
@@ -44,7 +44,7 @@ class _Absent:
 
 @contextmanager
 def _alone() -> Generator[None]:
-    """Hide the libraries, except those that somebody has imported already, as `pytest --cov` has."""
+    """Hide the libraries, except those that are imported already, for example by `pytest --cov`."""
     absent = _Absent()
     sys.meta_path.insert(0, absent)
     try:

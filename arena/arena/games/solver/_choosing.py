@@ -20,7 +20,7 @@ class BestQuestion(NamedTuple):
     here: Bounds
     """Smallest and largest possible score of the position; updated in place."""
     children: Mapping[int, Bounds]
-    """The same for the position after each action, for the side to move there; updated in place."""
+    """Smallest and largest possible score after each action, for the side to move there; updated in place."""
     order: Sequence[int]
     """The actions, likely good ones first."""
     guess: int

@@ -58,7 +58,7 @@ _MOST_BY_PAIRS = 3
 _MOST_BY_ZUGZWANG = 2
 """Largest result of `zugzwang`."""
 _NONE = -99
-"""Below every score: nothing is known."""
+"""Below every score; stands for an unknown score."""
 _CENTRALITY_AT = 49
 """Lowest bit of a column's centrality (3 bits) in an item of a move list, above the 49 bits of a stone."""
 _WORTH_AT = 52
@@ -96,7 +96,7 @@ def search(  # noqa: C901, PLR0911, PLR0912 # one function: kernels cannot call 
         mask: all stones.
         ply: number of stones.
         alpha: the score to compare with.
-        chances: threats of the side to move; the caller has them at hand.
+        chances: threats of the side to move, which the caller knows already.
     """
     nodes = memory[NODES]
     memory[NODES] = nodes + 1
@@ -192,7 +192,7 @@ def _place(ply: int) -> int:
 
 @inline_kernel
 def _refuted(memory: NDArray[np.int64], opp: int, mask: int, ply: int, moves: int, alpha: int) -> int:
-    """Return a lower bound above `alpha` that the table has for one of `moves`, or `_NONE`.
+    """Return a lower bound above `alpha` that the table proves for one of `moves`, or `_NONE`.
 
     Probing all of them first also prefetches the entries that the search needs next.
     """

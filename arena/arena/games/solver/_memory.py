@@ -116,7 +116,7 @@ def find(memory: NDArray[np.int64], key: int, ply: int) -> int:
         entry = memory[slot + 1]
         if (entry >> _KEY_AT) & _KEY != key:
             return 0
-    # The empty board has key 0, as an unused slot has; the entry of that is 0, which means none, too.
+    # The empty board has key 0, like an unused slot, whose entry is 0, which also means that there is none.
     return entry
 
 
@@ -159,7 +159,7 @@ def success(memory: NDArray[np.int64], ply: int, stone: int) -> int:
     """Return how much better than its place in the order a stone has been in the searches so far.
 
     This is the history heuristic (Schaeffer, The History Heuristic and Alpha-Beta Search Enhancements in
-    Practice, 1989), with the stones that failed counted, too.
+    Practice, 1989), but it also counts the stones that failed.
     """
     return memory[_SUCCESS + _BITS * (ply & 1) + int(bit_number(np.uint64(stone)))]
 

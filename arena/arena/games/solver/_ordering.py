@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).parent / "data" / "connect-four.order"
 """Created by `make move-order`; its provenance file is beside it."""
 NUM_FEATURES = 6
-"""Five features of the threats after a stone, and how central its column is."""
+"""Number of features of a stone: five about the threats after it, and how central its column is."""
 NUM_LINES = 69
 NUM_CODES = 81
-"""Each of a line's four cells is empty, or has a stone of the first or the second player."""
+"""Number of contents of a line: each of its four cells is empty, or has a stone of one of the two players."""
 NUM_WEIGHTS = NUM_FEATURES + NUM_LINES * NUM_CODES
-"""Weights of one side to move."""
+"""Number of weights for one side to move."""
 _CENTRALITY = 5
 """Index of the weight of the column, after those of the features of threats."""
 _MIDDLE = 3

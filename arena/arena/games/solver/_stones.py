@@ -24,7 +24,7 @@ _FALLING, _RISING = STRIDE - 1, STRIDE + 1
 _ODD_ROWS = 0b010101 * BOTTOM
 """The first, third and fifth row."""
 _EVEN_ROWS = 0b101010 * BOTTOM
-"""The others; the next stone of a column with an odd number of stones lands there."""
+"""The second, fourth and sixth row; the next stone of a column with an odd number of stones lands there."""
 _SECOND_ROW = 0b000010 * BOTTOM
 _LOW_EVEN_ROWS = 0b001010 * BOTTOM
 _THIRD_ROW = 0b000100 * BOTTOM
@@ -158,10 +158,10 @@ def zugzwang(second: int, mask: int, claims: int) -> int:
 
 @inline_kernel
 def _shared(sure: int, nexts: int) -> int:
-    """Return the cells that the side that answers in pairs cannot count on, or `_BROKEN`.
+    """Return the cells on which the side that answers in pairs cannot count, or `_BROKEN`.
 
-    That side answers a stone in one cell of `nexts`, the next cells of some columns, in another of them; if
-    their number is odd, it is its turn, and it takes one first.
+    `nexts` are the next cells of some columns. That side answers a stone in one of them with a stone in
+    another; if their number is odd, that side is to move and takes one first.
 
     Args:
         sure: stones of the other side, and the cells that it gets in any case.

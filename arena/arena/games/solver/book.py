@@ -46,7 +46,7 @@ class Book:
 
     @classmethod
     def from_last(cls, layers: Sequence[PlyPositions], last: NDArray[np.int8]) -> Book:
-        """Return the book whose last layer has these scores; all earlier layers follow from it."""
+        """Return the book whose last layer has these scores; all earlier layers are computed from it."""
         scores = [last]
         # From the last layer back, as each needs the scores of the one after it.
         for ply in range(len(layers) - 2, -1, -1):
@@ -109,7 +109,7 @@ class Book:
     def _look_up(self, own: int, mask: int, ply: int) -> int | None:
         """Return the score of a position from the layer of its ply; None if it is unreachable."""
         keys, key = self._layers[ply].keys, canonical_key(own, mask)
-        # Keys are ascending, so they are their own index; the score lies at the same place in its layer.
+        # Keys are ascending, so bisection finds the key; the score is at the same place in its layer.
         place = int(np.searchsorted(keys, key))
         return int(self._scores[ply][place]) if place < len(keys) and keys[place] == key else None
 

@@ -41,7 +41,7 @@ class ConnectFourSolver(Solver):
 
     usual_nodes = 2_000_000
     patient_nodes = 2_000_000_000
-    """Sufficient for any position beyond the book."""
+    """Number of nodes sufficient for any position beyond the book."""
 
     def __init__(
         self,

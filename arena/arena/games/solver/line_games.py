@@ -36,7 +36,7 @@ class LinesSolver(Solver):
 
     usual_nodes = 300_000
     patient_nodes = 3_000_000
-    """A second: searches on these boards that take longer may take hours."""
+    """Nodes of about a second: a search on these boards that takes longer may take hours."""
 
     def __init__(self, game: KInARow, layout: Layout, *, max_bits: int = MAX_BITS) -> None:
         bits_of_table = min(max_bits, round(_BITS_PER_CELL * game.max_length) + _MORE_BITS)

@@ -47,7 +47,7 @@ class _Root(NamedTuple):
     bounds: dict[int, Bounds]
     """Smallest and largest possible score of each child, for the side to move there."""
     here: Bounds
-    """The same for the position itself; used only if just its best actions are wanted."""
+    """Smallest and largest possible score of the position; used only if just its best actions are wanted."""
 
 
 class Solver(ABC):

@@ -47,7 +47,7 @@ def attack_nothing(_: object) -> None:
 
 
 def attack_swap(targets: Swapping) -> object:
-    """Keep swapping a folder with a link to a foreign folder; each swap is a single step."""
+    """Keep swapping a folder with a link to a foreign folder; each swap is atomic."""
     end = time.monotonic() + targets["seconds"]
     while time.monotonic() < end:
         # The arena keeps removing everything, so the folder is made again.

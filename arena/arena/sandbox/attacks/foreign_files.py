@@ -48,7 +48,7 @@ def attack_write(targets: Targets) -> object:
 
 
 def attack_open_to_all(targets: Targets) -> object:
-    """Make a file writable by everybody."""
+    """Make a file writable by all users."""
     Path(targets["own_file"]).chmod(0o666)
     return None
 

@@ -1,4 +1,4 @@
-"""The targets of the attacks."""
+"""The type of the targets that are passed to attacks."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def _near(stack: ExitStack, folder: Path) -> Path:
 
 @contextmanager
 def _victim(secret: str) -> Generator[subprocess.Popen[bytes]]:
-    """Run a process that stands for the arena: outside the sandbox, the arena's user, a secret in memory."""
+    """Run a process that stands for the arena: outside the sandbox, as its user, with a secret in memory."""
     with subprocess.Popen(  # noqa: S603 - runs this interpreter with our own script
         [*INTERPRETER, "-c", _VICTIM],
         env={"SECRET": secret},

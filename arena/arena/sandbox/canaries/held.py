@@ -113,7 +113,7 @@ MEMORY_BYTES = 1 << 26
 _PART = 1.2
 """Share of the memory limit that attack 36 tries to hold."""
 _WATCH_S = 0.05
-"""Seconds between two looks of the arena at a thinking bot."""
+"""Seconds between two checks of an attacker, as of a thinking bot."""
 _OPEN = 0o755
 
 
@@ -142,7 +142,7 @@ class Watch:
         self.has_killed = False
 
     def __call__(self) -> None:
-        """Look if it is time to."""
+        """Check the attacker if a check is due."""
         if self.has_killed or time.monotonic() < self._next:
             return
         if self._process.usage().memory_bytes > self._memory_bytes or self._process.scratch_excess():
@@ -151,7 +151,7 @@ class Watch:
         self._next = time.monotonic() + _WATCH_S
 
     def look(self) -> None:
-        """Look now, regardless of when the last look was."""
+        """Check the attacker now, regardless of when it was last checked."""
         self._next = 0.0
         self()
 
@@ -159,7 +159,7 @@ class Watch:
 def fills_scratch(tier: Tier, amounts: Amounts = QUICK_AMOUNTS) -> bool:
     """Return whether an attacker breaks a tier's promise about the scratch folder (attack 24).
 
-    In every tier nothing of the folder may remain. From T2 on the attacker must also be stopped at its
+    In every tier nothing of the folder may remain. In T2 and T3 the attacker must also be stopped at its
     limits, or be killed.
 
     Raises:
@@ -219,7 +219,7 @@ def misleads_removal(tier: Tier, seconds: float = QUICK_AMOUNTS.swap_s) -> bool:
         home = process.scratch.home
 
         def remove() -> None:
-            # The folder is made again, because `remove` is over after the first time.
+            # The folder is made again, so that there is something to remove until the attacker's time is up.
             process.scratch.remove()
             home.mkdir(parents=True, exist_ok=True)
             process.scratch.root.chmod(_OPEN)

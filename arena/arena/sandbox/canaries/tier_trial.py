@@ -243,7 +243,8 @@ def _cpu_s(process: Process) -> float:
 _PREFIX = "attack_"
 _CONTROL = 0
 _MOST_TRIALS = 4
-"""An attack on a shared target is repeated: the attack changes it every time, another program does not."""
+"""Maximum trials of an attack on a shared target: the attack changes it every time, another program does
+not."""
 
 
 def names_in(file: Path) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The system calls that a bot may make from tier T2 on, with their numbers on each architecture.
+"""The system calls that a bot may make in tiers T2 and T3, with their numbers on each architecture.
 
 Numbers: arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h (AArch64) of Linux. The
 filter in `arena.sandbox.launch.seccomp` is built from these tables; every other call is refused.
@@ -116,8 +116,8 @@ ALLOWABLE: dict[str, tuple[Call, ...]] = {
     "chmod": (("chmod", 90, None), ("fchmod", 91, 52), ("fchmodat", 268, 53), ("fchmodat2", 452, 452)),
     "utime": (("utime", 132, None), ("utimes", 235, None), ("utimensat", 280, 88), ("futimesat", 261, None)),
 }
-"""Calls that can be added by name; the list is closed. Landlock has no right for them, so in T2 they could
-change the mode or the times of any file of the same user."""
+"""Calls that can be added by name; no others can. Landlock has no right for them, so in T2 they could change
+the mode or the times of any file of the same user."""
 
 REFUSALS: dict[int, tuple[Call, ...]] = {
     # The C library then falls back to clone, whose flags the filter can inspect; clone3 takes a pointer.

@@ -29,16 +29,18 @@ _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 _DEVICE = _READ_FILE | _WRITE_FILE
 _NUM_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
+"""Number of rights for files by version; each version knows the lowest bits."""
 _ALL_FILE_RIGHTS = 16
-"""Number of rights for files by version, and from version 5 on; each version knows the lowest bits."""
+"""Number of rights for files from version 5 on."""
 _NET = 0b11
 """Rights to bind and to connect a TCP port."""
 _SCOPES = 0b11
 """Scopes: abstract sockets and signals."""
 _NET_ABI, _SCOPE_ABI = 4, 6
 _ATTRIBUTE_BYTES = {1: 8, 2: 8, 3: 8, 4: 16, 5: 16}
+"""Bytes of `_Ruleset` by version: it ended after `files`, later after `net`."""
 _FULL_ATTRIBUTE_BYTES = 24
-"""Bytes of `_Ruleset` by version, and from version 6 on: it ended after `files`, later after `net`."""
+"""Bytes of `_Ruleset` from version 6 on."""
 
 
 class _Ruleset(ctypes.Structure):

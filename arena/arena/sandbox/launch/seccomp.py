@@ -100,7 +100,8 @@ _RULES: dict[str, tuple[_Line, ...]] = {
     **dict.fromkeys(("kill", "tkill", "rt_sigqueueinfo"), _no_continue(1)),
     **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), _no_continue(2)),
 }
-"""Lines that refuse a call because of its arguments; execution continues after them if it is allowed."""
+"""Lines by system call that refuse it with some arguments; after those that allow the call, execution
+continues."""
 
 
 class _Architecture:

@@ -54,7 +54,7 @@ def enter(recipe: Recipe, user: int) -> int:
         OSError: the kernel refused the call.
     """
     (base,) = recipe["base"]
-    # First of all: a new namespace inherits the host's propagation, which would show the mounts below there.
+    # First of all, because a new namespace inherits the host's propagation: the host would see these mounts.
     mount("none", "/", "", _PRIVATE | _RECURSIVE)
     mount("tmpfs", base, "tmpfs", _NOSUID | _NODEV, f"size={_ROOT_BYTES},mode=755")
     _make_places(base)

@@ -30,7 +30,8 @@ _NUM_SWEPT = 64
 _NUM_ROUNDS = 10
 """Number of passes over the processes to move, because new ones may start meanwhile."""
 _REMOVAL_S, _STEP_S = 0.1, 0.001
-"""Seconds to wait, and between attempts: killed processes that the arena does not reap end a little later."""
+"""Seconds to wait until a group can be removed, and seconds between two attempts: killed processes that the
+arena does not reap end a little later."""
 _SHORT = 256
 """Bytes that are enough for the first line of `cpu.stat`."""
 _MICROSECOND = 1e-6
@@ -225,7 +226,7 @@ def enter(controllers: Sequence[str] = CONTROLLERS, proc: Path = _PROC) -> Subtr
     subtree = Subtree(root, controllers)
     subtree.sweep()
     try:
-        # A trial: whether a group with limits can be made shows only when one is made.
+        # A trial, because only creating a group with limits shows whether the kernel permits it.
         subtree.make_leaf(1 << 30, 1).remove()
     except OSError as error:
         raise NoSubtreeError(f"{error.filename or root}: {error.strerror}") from error
@@ -310,7 +311,7 @@ def _read_start_time(pid: int) -> str:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-    # The name of the program stands in parentheses and may contain any character, also `)`.
+    # The name of the program is in parentheses and may contain any character, even `)`.
     return text.rpartition(")")[2].split()[_START_FIELD]
 
 

@@ -1,4 +1,4 @@
-"""Whether this process's bots get exact limits, and what to do if they do not."""
+"""Finds out whether this process's bots get exact limits, and says what to do if they do not."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ class SqliteBackend:
     ) -> Generator[Connection]:
         """Read in a transaction; SQLite asks now and then whether the query is still wanted.
 
-        `interrupt` alone would not do: it ends the statement that runs, but one that begins just afterwards
-        in another thread would run to its end.
+        `interrupt` alone would not be enough: it ends the running statement, but one that begins just
+        afterwards in another thread would run to its end.
         """
         with self.engine.connect() if held is None else one_snapshot(held) as connection:
             if self._settings.read_only:
@@ -85,12 +85,12 @@ class SqliteBackend:
             yield connection
 
     def watcher(self) -> PoolProxiedConnection:
-        """Open a connection: SQLite counts the commits of others per connection."""
+        """Open a connection for polling: SQLite counts the commits of others per connection."""
         return self.engine.raw_connection()
 
     @contextmanager
     def looking(self, raw: Any) -> Generator[None]:  # noqa: ANN401 - one of two libraries
-        """Read in a transaction."""
+        """Run the queries of a `with` block in one transaction."""
         raw.execute("BEGIN")
         try:
             yield
@@ -173,23 +173,24 @@ class SqliteBackend:
 
 
 LIMIT: Final = 32 << 20
-"""Bytes of a log from which a writer waits for the readers. SQLite resets a log when nobody reads it, and
-with many readers there is always one."""
+"""Bytes of a log from which a writer waits for the readers. SQLite resets a log only while no connection
+reads it, and with many readers one always does."""
 WARNED_AT: Final = 48 << 20
 """Bytes of a log from which a failed wait causes a warning."""
 BOUND: Final = 64 << 20
 """Bytes of a log below which waits depend on its growth; above it, a reader has blocked the reset for
 long."""
 STEP: Final = 4 << 20
-"""Growth of a log in bytes between two failed waits, below `BOUND`."""
+"""Growth of a log in bytes between two failed waits, for logs below `BOUND`."""
 WAIT_MS: Final = 250
+"""Milliseconds of one wait for the readers."""
 WAITS: Final = 8
-"""Milliseconds of one wait for the readers, and maximum number of waits. Several short waits succeed where a
-long one does not: SQLite waits for a lock that readers may pass to one another, although only the first of
-them is in the way (`walCheckpoint` in its wal.c)."""
+"""Maximum number of consecutive waits. Several short waits succeed where a long one does not: SQLite waits
+for a lock that readers may pass to one another, although only the first of them is in the way
+(`walCheckpoint` in its wal.c)."""
 PAUSE: Final = 10
-"""Ratio of the pause after failed waits to their total length, above `BOUND`: a reader that hangs must not
-stop the writers."""
+"""Ratio of the pause after failed waits to their total length, for logs above `BOUND`: a reader that hangs
+must not stop the writers."""
 
 _LOCKS: Final = Path("/proc/locks")
 _READ_LOCKS: Final = range(123, 128)
@@ -197,7 +198,7 @@ _READ_LOCKS: Final = range(123, 128)
 
 
 class _Log:
-    """The write-ahead log of one store, from the view of one writing process."""
+    """The write-ahead log of one store, as seen by one writing process."""
 
     def __init__(self, settings: FileSettings) -> None:
         """Keep the settings of the store; no file is opened."""
@@ -224,7 +225,7 @@ class _Log:
     def _tend(self, raw: Any) -> None:  # noqa: ANN401 — see above
         size = self._size()
         if size < LIMIT:
-            # The log was reset since the last look, so the next growth is judged, and reported, on its own.
+            # The log was reset since the last check, so its next growth is judged, and reported, separately.
             self._next_size, self._has_warned = LIMIT, False
         if size >= self._next_size or (size >= BOUND and monotonic() >= self._next_time):
             # Not set back: `writing` sets it for each transaction.
@@ -259,7 +260,7 @@ class _Log:
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
-            # The last connection that was closed has removed it.
+            # Closing the last connection has removed the log.
             return 0
 
 

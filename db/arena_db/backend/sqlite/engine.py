@@ -29,16 +29,17 @@ SAFE_SQLITE: Final = (3, 51, 3)
 log could lose pages (https://www.sqlite.org/wal.html#walresetbug)."""
 
 _DRIVERS: Final = ("pysqlite3.dbapi2", "sqlite3")
-"""Python's own comes last: the other one is newer where it is installed, and loading both takes a megabyte
-more."""
+"""SQLite libraries in order of preference: pysqlite3 is newer where it is installed. The second is loaded
+only if the first is too old, since both together take a megabyte more."""
 
 _CACHE_KIB: Final = 65_536
-"""Page cache of a writing connection. With SQLite's default of 2 MiB the pages that 10,000 matches change are
-written over and over: 5,500 matches a second instead of 12,000, on a busy machine."""
+"""Page cache of a writing connection, in KiB. With SQLite's default of 2 MiB the pages that 10,000 matches
+change are written over and over: 5,500 matches a second instead of 12,000, on a busy machine."""
 
 _READER_CACHE_KIB: Final = 512
-"""Page cache of a read-only connection. A viewer has several, and a server one per thread; the system caches
-the file, too. Tables, pages about bots and jumps in a list of 200,000 matches are as fast as with 2 MiB."""
+"""Page cache of a read-only connection, in KiB. A viewer has several, and a server one per thread; the system
+caches the file, too. Tables, pages about bots and jumps in a list of 200,000 matches are as fast as with 2
+MiB."""
 
 _LOG_KEPT: Final = 16 << 20
 """Maximum number of bytes of a write-ahead log that stay on the disk when it is reset."""
@@ -48,7 +49,7 @@ _LOG_PAGES: Final = 4000
 writes to the file, because matches change the same pages again and again."""
 
 _SQLITE_LOG_PAGES: Final = 1000
-"""SQLite's default."""
+"""SQLite's default number of log pages after which a commit checkpoints."""
 
 _RETRY_S: Final = 0.01
 """Seconds between two attempts to enable write-ahead logging, while another process does it."""

@@ -1,6 +1,6 @@
 """Moves a store aside to replace it.
 
-After a crash, the next process that opens it completes or undoes that.
+After a crash, the next process that opens the store completes or undoes the move.
 """
 
 from __future__ import annotations

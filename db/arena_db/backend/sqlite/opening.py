@@ -46,7 +46,7 @@ def prepare(settings: FileSettings, *, create: bool) -> None:
     """Create a store, or upgrade it after a backup, so that it has the current revision.
 
     Raises:
-        DatabaseError: it cannot be used; the kind says why.
+        DatabaseError: it cannot be used; the subclass says why.
     """
     path = settings.place
     # Before anything is examined: in the middle of a move the file has another name.

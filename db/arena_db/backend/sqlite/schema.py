@@ -50,9 +50,9 @@ class _Shape(NamedTuple):
     frame: tuple[str, ...]
     """The parts before and behind the outer brackets."""
     columns: tuple[str, ...]
-    """In order, which defines their numbers."""
+    """The columns in order, which defines their numbers."""
     constraints: tuple[str, ...]
-    """Sorted: a migration may write them in another order, which means the same."""
+    """The constraints, sorted: a migration may write them in another order, which means the same."""
 
 
 def refuse_code(raw: Any, path: Path) -> None:  # noqa: ANN401 — a connection of one of two libraries

@@ -47,7 +47,7 @@ class Spool:
         """Keep the path of the store; no file is opened."""
         self._path = path
         self.folder = path.with_name(path.name + "-spool")
-        """Exists only while results wait, or were refused."""
+        """The folder of the files; it exists only while results wait, or were refused."""
 
     def waiting(self) -> list[Path]:
         """Return the files to be stored, oldest first."""
@@ -61,7 +61,7 @@ class Spool:
         """Return the number of waiting results."""
         total = 0
         for file in self.waiting():
-            # Another process may have stored it meanwhile.
+            # Another process may have stored and removed the file meanwhile.
             with suppress(FileNotFoundError):
                 total += file.read_bytes().count(b"\n")
         return total
@@ -86,9 +86,10 @@ class Spool:
     def store(self, connection: Connection, *, claimed: int | None = None) -> list[tuple[Path, bool]]:
         """Store the waiting results; return the files, and whether all records of each were accepted.
 
-        A result of a replaced run is stored only if its match has none yet. While the run that replaced it
-        goes on, it is not stored at all, because that run may be playing the match right now. Nobody was told
-        of such a result: the claim had found it otherwise.
+        A result of a replaced run is stored only if its match has none yet. While the new run goes on, the
+        result is not stored at all, because that run may be playing the match right now. Such a result was
+        never reported: a result that was reported is stored, or its file was there when the new run claimed
+        the tournament, which stores such files.
 
         Args:
             connection: holds the write lock.
@@ -144,7 +145,7 @@ class Spool:
     def _save(self, connection: Connection, records: Sequence[MatchRecord]) -> bool:
         """Store records together; if one of them is refused, store the others one by one."""
         try:
-            # A savepoint, so that a refused record takes none of the others with it.
+            # A savepoint, so that a refused record does not roll back the others.
             with translated(self._path), connection.begin_nested():
                 saving.save(connection, records)
         except (RefusedError, LookupError, ValueError, TypeError):
