@@ -23,11 +23,11 @@ ADJUDICATION_NODES = 100_000
 SOLVER = "solver"
 """The name of the exact solver among the judges of matches."""
 MAX_LINE = 8
-"""Maximum number of actions kept of an expected line."""
+"""Maximum number of actions of an expected line that are kept."""
 _LINE_NODES = 200_000
 """Minimum positions searched per action of a line, 10 ms; most results are already in the solver's tables."""
 _LINE_SHARE = 100
-"""The search for one action of a line gets one part in this many of the positions for a ply."""
+"""Divisor: the search for one action of a line may use this fraction of the positions allowed for a ply."""
 
 
 class ActionScore(NamedTuple):
@@ -66,7 +66,7 @@ class Ply(NamedTuple):
 
     @property
     def loss(self) -> float | None:
-        """What the action gave away: 0 nothing, 1 half a point, 2 a whole point; None if unknown."""
+        """The value that the action lost: 0, 1 for half a point or 2 for a whole point; None if unknown."""
         if self.value_before is None or self.value_after is None:
             return None
         # A bot may value a position higher once it is reached; that is not a negative loss.
@@ -203,7 +203,7 @@ def judged_match(plies: Sequence[Ply], num_opening: int, judge: str = SOLVER, id
 
 
 def grading_nodes(game: Game) -> int:
-    """Return the number of positions that the solver may search for a graded ply, ideally all that it needs.
+    """Return the number of positions that the solver may search to grade a ply, ideally enough to solve it.
 
     Raises:
         ConfigError: there is no solver for the game.

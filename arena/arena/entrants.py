@@ -70,7 +70,7 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""
     """The folder in which its content is kept; empty if it was only hashed."""
     state: str = ""
-    """The status of the files in `place` at the time when they had the hash `content`."""
+    """The status of the files in `place` when their hash `content` was computed."""
     limit: TimeControl | None
     """Its own limit, or None for the tournament's."""
     procfs: bool = False
@@ -144,7 +144,7 @@ def resolve(  # noqa: PLR0913 - bots, and how each may be entered
         PluginError: a bot is unknown, its installed files were modified, a file cannot be read, or a spec is
             malformed.
         OptionError: one of the arena's own options has an invalid value.
-        ConfigError: one bot occurs twice without `twins`, two have one name, or a limit is impossible.
+        ConfigError: a bot occurs twice without `twins`, two bots have equal names, or a limit is impossible.
         StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
@@ -167,7 +167,7 @@ def resolve(  # noqa: PLR0913 - bots, and how each may be entered
             continue
         found.append(competitor)
         called.append((names, text))
-    # If a kept version of a bot takes part, its other versions show their versions as well.
+    # If a kept version of a bot takes part, the labels of its other versions contain their versions as well.
     names_of = [
         names if names.is_given or bot.record.name not in frozen else names.with_version()
         for bot, (names, _) in zip(found, called, strict=True)
@@ -180,7 +180,7 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
     """Check that neither a bot nor another one with its name has already been entered.
 
     Raises:
-        ConfigError: it has.
+        ConfigError: one of them has been entered.
     """
     for other, written in others:
         if other.identity == bot.identity:
@@ -193,7 +193,7 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
-    """Return a bot under the record by which a store knows it; None if it has become a different bot.
+    """Return the bot with the record that a store has of it; None if its files or options have changed.
 
     Stores of earlier versions identify bots without their code, and even older ones without their weights.
     """
@@ -228,7 +228,7 @@ def entered_spec(was: BotRecord) -> str:
 
 
 def _read_entered(was: BotRecord) -> Competitor | None:
-    """Return what was stored to start a bot again, if it can be read; its content may be gone."""
+    """Return the stored data for starting a bot again; None if unreadable. The bot's content may be gone."""
     data = store.read_entered(was.identity)
     if data is None:
         return None

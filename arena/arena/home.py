@@ -128,7 +128,7 @@ def open_store(
         option: path, `sqlite:///path` or `postgresql://USER@HOST/DB`; None for the default, whose folder is
             created if needed.
         read_only: never write; an older store is then rejected instead of upgraded.
-        fast: faster commits, of which the last may be lost in a power failure.
+        fast: faster commits; a power failure may lose the last ones.
         create: create the store if it does not exist.
         busy_ms: milliseconds to wait for another process that has locked it.
 
@@ -192,7 +192,8 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
 
     Args:
         store: the store that is read.
-        find_faults: checks it, for callers that cannot afford a full check each time; None for a full check.
+        find_faults: a function that checks the store, for callers that cannot afford a full check each time;
+            None for a full check.
 
     Raises:
         StoreError: the store is damaged.

@@ -137,7 +137,7 @@ def play_match(  # noqa: PLR0913 - one keyword per hook and option
     try:
         return match.result(match.play())
     except Exception as error:  # noqa: BLE001 - a bug in the arena must not cost more than this match
-        is_known = isinstance(error, ArenaError)  # its text says what to do
+        is_known = isinstance(error, ArenaError)  # its message says what to do
         fault: Detail = {"cause": str(error)} if is_known else {"traceback": traceback.format_exc()}
         match.close()
         return match.result(Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))

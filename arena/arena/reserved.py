@@ -47,7 +47,7 @@ def own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
 
     Raises:
         OptionError: a value is not a number.
-        ConfigError: there is no such limit.
+        ConfigError: the values do not form a possible limit.
     """
     if not any(key in spec.options for key in _LIMIT_KEYS):
         return None
