@@ -345,7 +345,7 @@ bots.add_command(show_bot)
 
 
 def _content_line(competitor: Competitor, played: Sequence[Played]) -> str:
-    """Return a line about the content of a bot, and how its matches are divided among its contents."""
+    """Return a line with the content of a bot, and the number of its matches with each content."""
     from arena.entrants import short
 
     plural = "" if competitor.num_files == 1 else "s"

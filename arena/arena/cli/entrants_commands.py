@@ -132,7 +132,7 @@ def _is_run(store: Store, event: TournamentRecord) -> bool:
 
 
 _AGAIN = ("concurrency", "force_concurrency", "max_time", "executor", "keys", "cluster")
-"""Options of a run that continues a stored ladder."""
+"""Options that may be given to continue a stored ladder."""
 
 
 @click.group(cls=RichGroup)

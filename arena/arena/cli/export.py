@@ -35,7 +35,7 @@ _INTERVAL = 1.0
 
 
 class _ExportOptions(NamedTuple):
-    """What is exported of the chosen matches, and in which form."""
+    """Which data of the chosen matches are exported, and in which format."""
 
     form: str
     split: float | None
@@ -70,10 +70,10 @@ class _ExportOptions(NamedTuple):
         )
 
     def check(self) -> None:
-        """Check that options of positions are not given for a file of matches.
+        """Check that options for positions are not given for a file of matches.
 
         Raises:
-            ConfigError: they are.
+            ConfigError: one is given.
         """
         is_given = self.split is not None or self.salt is not None or self.dedup or self.disjoint
         if self.form in _TEXTS and is_given:

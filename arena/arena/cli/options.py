@@ -60,7 +60,7 @@ def as_one(
 
     Args:
         name: the parameter of the command.
-        made: makes the value; its parameters are those of the options.
+        made: creates the value; each of its parameters is filled from the option of the same name.
     """
     parts = tuple(signature(made).parameters)
 

@@ -25,7 +25,7 @@ _USUAL = "127.0.0.1:8642"
 
 
 class _ServeOptions(NamedTuple):
-    """How pages are served, and what they show."""
+    """The options of `arena serve`."""
 
     bind: str
     public_url: str | None

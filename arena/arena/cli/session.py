@@ -129,7 +129,7 @@ def _play(
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
-    # The coordinator closes the plan of a ladder.
+    # For a ladder, the coordinator decides when the ratings are precise enough.
     error = None if tournament.type == "ladder" else plan.config.error_goal()
     goal = Goal(
         None if test is None else lambda: test.report().line(),

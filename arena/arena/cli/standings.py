@@ -106,7 +106,7 @@ def print_refused(refused: Sequence[Refusal]) -> None:
 
 
 def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
-    """Return an encounter as an object, seen by `a`; undefined or unbounded values are None."""
+    """Return an encounter as an object, from the side of `a`; undefined or unbounded values are None."""
     counts, gap = met.counts, met.gap
     nelo, nelo_error = counts.normalized
     return {
