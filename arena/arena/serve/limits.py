@@ -22,7 +22,7 @@ STREAMS: Final = 64
 ALL_STREAMS: Final = 1000
 """Streams of all addresses; each costs about 30 kB."""
 _MOST_KNOWN: Final = 10_000
-"""Number of addresses whose budget is kept; beyond, full budgets are dropped."""
+"""Number of addresses whose budgets are kept; if there are more, full budgets are dropped."""
 
 
 class _Budget(msgspec.Struct):
@@ -64,7 +64,7 @@ class RequestLimits:
         """Count an open stream for a `with` block.
 
         Raises:
-            ProblemError: 429, the address has too many streams; 503, the server has.
+            ProblemError: 429, the address has too many streams; 503, the server has too many.
         """
         if self.num_streams >= ALL_STREAMS:
             raise ProblemError(
@@ -90,7 +90,7 @@ class RequestLimits:
             if len(self._budgets) >= _MOST_KNOWN:
                 self._forget(now)
             budget = self._budgets[address] = _Budget(left=BURST, at=now)
-        # A token bucket: it fills with time and is computed when it is looked at, so no task runs for it.
+        # A token bucket: its level is computed when it is used, so that no task is needed to fill it.
         budget.left = min(BURST, budget.left + (now - budget.at) * RATE)
         budget.at = now
         return budget
@@ -100,7 +100,7 @@ class RequestLimits:
         for address, budget in list(self._budgets.items()):
             if not budget.streams and budget.left + (now - budget.at) * RATE >= BURST:
                 del self._budgets[address]
-        # Down to half, so that the next new addresses do not cause a scan each.
+        # Down to half, so that not each of the next new addresses causes a scan.
         idle = [address for address, budget in self._budgets.items() if not budget.streams]
         for address in idle[: max(0, len(self._budgets) - _MOST_KNOWN // 2)]:
             del self._budgets[address]

@@ -41,14 +41,14 @@ MAX_TOPICS: Final = 64
 _GAP_S: Final = 1 / 8
 _CROWD: Final = 200
 _CROWDED_GAP_S: Final = 1 / 4
-"""Minimum seconds between two frames, and with more viewers than `_CROWD`: a frame costs 100 µs of CPU a
-viewer."""
+"""Minimum seconds between two frames, normally and with more than `_CROWD` viewers: a frame costs 100 µs of
+CPU per viewer."""
 _AGING_S: Final = 1.0
 """Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
 _STALE_S: Final = 10.0
-"""Seconds after which the board of a match that is over makes room on the wall, while others are played."""
+"""Seconds after which a finished match may lose its place on the live page while others are running."""
 _BEAT_S: Final = 15.0
-"""Seconds between two heartbeats: nginx, for one, closes connections that are silent for 60 s."""
+"""Seconds between two heartbeats: nginx, for example, closes connections that are silent for 60 s."""
 _BROKEN_S: Final = 4.0
 """Seconds until the feed is polled again after an unexpected error, so that the log is not filled with it."""
 _log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class _Topic:
         """The page with clocks of the current second: frame, second, fragments."""
         self.aged_memo = Memo()
         self.ended: MatchView | None = None
-        """A followed match after its end, once its place on the wall has gone to another match."""
+        """A followed match after its end, once another match has taken its place on the live page."""
 
     def of(self, model: Model, number: int) -> Model:
         """Return a model in which a followed match that has ended still has its board."""
@@ -242,7 +242,7 @@ class Hub:
             self._feed.close()
 
     def _safe_step(self) -> float:
-        """Run a step; on an unexpected error keep the last pages and show the error as trouble."""
+        """Run a step; on an unexpected error keep the last pages and show the error on them."""
         try:
             return self.step()
         except Cancelled:
@@ -265,7 +265,7 @@ class Hub:
         self._is_changed = True
 
     def _keep_ended(self, before: Model, batch: FeedUpdate, after: Model) -> None:
-        """Keep the boards of followed matches whose places on the wall went to others.
+        """Keep the boards of followed matches that have ended and lost their places on the live page.
 
         The end of a match and the beginning of the next can come in one batch. Only the events of the match
         itself are reduced, so that no other match takes its place before its last move.
@@ -339,7 +339,7 @@ class Delay:
         self._known: dict[int, tuple[MatchView, MatchView]] = {}
 
     def of(self, view: LiveView) -> LiveView:
-        """Return the view with running matches as they were `plies` plies ago; others are unchanged."""
+        """Return the view with each running match as it was `plies` plies ago; others are unchanged."""
         if not self.plies:
             return view
         known, self._known = self._known, {}

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 RING: Final = 64
 """Number of frames kept for viewers that reconnect."""
 QUEUE: Final = 64
-"""Maximum number of chunks queued for a viewer; beyond, the whole state replaces them."""
+"""Maximum number of chunks queued for a viewer; if there are more, the whole state replaces them."""
 HEARTBEAT: Final = b":\n\n"
-"""An SSE comment, so that proxies do not close an idle connection."""
+"""An SSE comment that is sent so that proxies do not close an idle connection."""
 MOST_JOINED: Final = 16_384
 """Maximum bytes of frames that are joined for one viewer: each joined chunk is a copy of its own."""
 
@@ -180,7 +180,7 @@ class PageChannel:
 
     def _wake(self) -> None:
         """Wake all viewers, with one call into their thread."""
-        # Called without the lock: a viewer that is woken in this thread takes what is queued, which needs it.
+        # Called without the lock: a viewer that is woken in this thread calls `take`, which takes the lock.
         notify = self._notify
         if notify is None:
             self._wake_all()

@@ -168,7 +168,7 @@ class RatingAnswer(Row, frozen=True, kw_only=True):
     num_unrated: int
     replayed: bool | None
     num_other_pools: int | UnsetType = UNSET
-    """Only in a leaderboard."""
+    """Number of further pools with matches; only in a leaderboard."""
 
 
 class CellAnswer(Cell, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
     types: list[Any] = [ProblemDetails]
     for route in shown:
         types += [kind for kind in (*_answers(route), _body(route), route.query) if kind is not None]
-    # Each type once, in a fixed order: the document is kept in docs, and its differences are read.
+    # Each type once, in a fixed order: the document is kept in docs, and people read its diffs.
     kinds = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))

@@ -86,7 +86,7 @@ def _versus(reading: Reading, context: RequestContext) -> VersusAnswer:
 def _leaderboard(reading: Reading, context: RequestContext) -> list[RatingAnswer]:
     condition = context.query(LeaderboardFilters).condition()
     found = rate(reading.store, condition)
-    # An empty table is an answer only if the names exist; a misspelt one gets the nearest.
+    # An empty table is returned only if the names exist; for a misspelt one, the error names the nearest.
     if found is None:
         check_names(reading.store, condition)
         return []

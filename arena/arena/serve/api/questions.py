@@ -1,4 +1,4 @@
-"""The query parameters of the API; filters are the words of `arena matches`, parsed by the same code."""
+"""The query parameters of the API; filters are the terms of `arena matches`, parsed by the same code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BasicFilters(msgspec.Struct, frozen=True, kw_only=True):
         """Return the conjunction of all conditions.
 
         Raises:
-            ConfigError: a value is invalid, or conditions exclude each other; the error names the word.
+            ConfigError: a value is invalid, or conditions exclude each other; the error names the term.
         """
         pairs: list[tuple[str, str]] = []
         for name in WORDS:
