@@ -32,7 +32,8 @@ def curve(
 
     Args:
         match: the match with all its moves.
-        judged: a judge's evaluation of the position before each ply, in percent for the first player.
+        judged: a judge's evaluation of the position before each ply, in percent for the first player; None if
+            unknown.
         judge: name of the judge; empty if the match has not been graded.
         is_linked: whether the plies link to those of a replay.
     """

@@ -25,7 +25,7 @@ _WELCOME = (
     "each to step through; the leaderboard rates all bots over all events."
 )
 _MAX_OPEN = 3
-"""Number of boards that are not folded: those with most matches."""
+"""Number of leaderboards that are shown open, those with most matches; the others are folded."""
 _MAX_NAMED = 6
 """Maximum number of bots named for an event in the list; the others are counted."""
 

@@ -47,7 +47,7 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
         return el("p", match.trouble or "The game is not installed here, so it has no board.", class_="note")
     kind = kind_of(match, gravity=geometry(match.game).kind == "columns")
     width, height = size_of(match)
-    # Nothing is written above a board, so its edge there is small.
+    # There are no labels above a board, so its top margin is small.
     sides, cut = (0, TOP) if has_edges else (EDGE - 2, EDGE - 2)
     return el(
         "svg",

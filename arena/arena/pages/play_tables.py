@@ -99,7 +99,7 @@ def openings(found: Sequence[OpeningResult], addresses: Mapping[str, str], links
 
 
 def mistakes(found: Mistakes) -> Html:
-    """Return the mistakes by ply, or how to have matches graded."""
+    """Return the mistakes by ply; if no match has been graded, the command that does it."""
     if not found.graded:
         return el("p", "No match of it has been graded; arena grade ADDRESS judges one.", class_="note")
     by = f" by {found.judge}" if found.judge else ""
