@@ -76,7 +76,7 @@ class MatchSource:
 
 
 class _Search:
-    """The matches that pass a condition, in one order, as far as they were searched."""
+    """The matches found so far that pass a condition, in one order."""
 
     def __init__(self, request: PageRequest, tournament: str) -> None:
         self._key = (request.condition, request.sort, request.descending, tournament)
@@ -197,7 +197,7 @@ PAGE_SIZE = 200
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for rows: `limit` of them starting at `offset`, in this order."""
+    """A request for rows: `limit` of them starting at `offset`, in the order given by `sort`."""
 
     page: int
     """`offset` is `page * PAGE_SIZE`."""
@@ -215,7 +215,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer: rows, and the number of all rows that pass the condition, as far as was searched."""
+    """The answer to a request: rows, and the number of rows found so far that pass the condition."""
 
     rows: tuple[MatchRow, ...]
     total: int
@@ -228,7 +228,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Provider: TypeAlias = Callable[[PageRequest, Query], Iterator[Page]]
-"""Yields a page repeatedly, each time more complete, until all matches are searched.
+"""A function that yields a page repeatedly, each time more complete, until all matches are searched.
 
-It is called in changing threads and may raise ArenaError.
+It may be called in different threads and may raise ArenaError.
 """

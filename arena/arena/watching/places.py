@@ -1,4 +1,4 @@
-"""Places: what an address or a part of a name leads to, for the command palette and `arena open`."""
+"""Places: the targets of addresses and of searches by name, for the command palette and `arena open`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_place(option: str | None, text: str) -> Place:
         text: the address.
 
     Raises:
-        NotFoundError: there is none; names the closest one.
+        NotFoundError: there is none; the message names the closest one.
         StoreError: the store cannot be read.
     """
     if not has_store(option):
@@ -94,7 +94,7 @@ def search_places(query: Query, text: str) -> list[Place]:
     prefix; among equal ones the newest comes first.
 
     Args:
-        query: the query, which is cancelled when the user types on.
+        query: the query, which is cancelled when the user continues typing.
         text: the text typed so far.
 
     Raises:
@@ -122,7 +122,7 @@ def search_places(query: Query, text: str) -> list[Place]:
 
 
 def _exact(store: Store, text: str) -> list[Place]:
-    """Return the screen, match or position whose address the text is, or the bot with this name or label."""
+    """Return the screen, match or position with this address, or the bot with this name or label."""
     try:
         found = find_place(store, text)
     except NotFoundError:

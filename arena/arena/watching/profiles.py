@@ -38,7 +38,7 @@ class Profiles:
     """Builds pages of bots; the store must stay open, and its state at first use is kept."""
 
     def __init__(self, store: Store) -> None:
-        """Prepare; tables are fitted when a page needs them."""
+        """Prepare to build pages; ratings are computed when a page needs them."""
         self._store = store
 
     @cached_property
@@ -64,7 +64,7 @@ class Profiles:
             digits: its first digits, at least as many as in an address.
 
         Raises:
-            NotFoundError: no bot has them, or several do.
+            NotFoundError: no bot has these digits, or several have.
         """
         found = [identity for identity in self.identities if digits and identity.startswith(digits)]
         if len(found) != 1:
@@ -188,7 +188,7 @@ class EventProfiles:
         """Return the full identity of an entrant, given its first digits.
 
         Raises:
-            NotFoundError: no entrant has them, or several do.
+            NotFoundError: no entrant has these digits, or several have.
         """
         found = [identity for identity in self._labels if digits and identity.startswith(digits)]
         if len(found) != 1:

@@ -1,4 +1,4 @@
-"""State of bots in a tournament beside their ratings: place, new to a ladder, or out of it."""
+"""State of bots in a tournament beside their ratings: their place, and whether they are new or have left."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def with_mistakes(store: Store, rows: Sequence[MatchRow]) -> tuple[MatchRow, ...
 
 
 def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
-    """Return a stored match as a line of the news; `labels` are by names in the tournament."""
+    """Return a stored match as an item of the news; `labels` are by names in the tournament."""
     names = (clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME))
     return FinishedMatch(
         number=match.number,
