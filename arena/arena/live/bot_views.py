@@ -67,13 +67,13 @@ class BotRow(msgspec.Struct, frozen=True, kw_only=True):
     place: str = ""
     """`environment` or `folder`; empty if it is not installed."""
     status: str = UNTRIED
-    """ok, ..., or the full reason why it cannot be used."""
+    """`ok`, `...`, or the full reason why the bot cannot be used."""
     kind: str = ""
-    """The status in one or two words: ok, ..., fails, duplicate, bad name, changed, not installed."""
+    """The status in short: `ok`, `...`, `fails`, `duplicate`, `bad name`, `changed` or `not installed`."""
     checks: tuple[CheckView, ...] = ()
     """The last check of each of its specs, newest first."""
     competitors: tuple[CompetitorView, ...] = ()
-    """Those with the most matches first."""
+    """The bot's competitors, those with the most matches first."""
 
     @property
     def games(self) -> int:
@@ -96,7 +96,7 @@ class BotsView(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[BotRow, ...] = ()
     trouble: str = ""
-    """Why the results are missing; empty if they are not."""
+    """Why stored results are missing; empty if they are not."""
 
     def with_status(self, statuses: Mapping[tuple[str, str, str], str]) -> BotsView:
         """Return the view with the results of loading bots, given by name, entry point and distribution."""
@@ -111,7 +111,7 @@ def _tried(row: BotRow, statuses: Mapping[tuple[str, str, str], str]) -> BotRow:
 
 
 def bot_lines(row: BotRow) -> list[str]:
-    """Return everything about a bot as lines of text, the counterpart of its panel."""
+    """Return everything about a bot as lines of text, with the same content as its panel."""
     where = f"{row.entry} of {row.distribution} {row.version} ({row.place})" if row.place else GONE
     lines = [f"{row.name}: {where}", f"status: {row.status}"]
     for check in row.checks:

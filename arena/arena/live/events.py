@@ -168,7 +168,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a tournament."""
 
     seq: int
-    """Assigned by the store; increases with time."""
+    """Number assigned by the store; increases with time."""
     tournament: int
     """Id of the tournament."""
     match: int | None = None
@@ -179,7 +179,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Number of actions of the match, including that of a `move`."""
     kind: Kind
     payload: Mapping[str, Any]
-    """Plain data; `body()` returns it with its type."""
+    """The payload as plain data; `body()` converts it to its type."""
     t: float
     """Seconds since 1970 (UTC)."""
 

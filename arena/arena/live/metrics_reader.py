@@ -40,7 +40,7 @@ class _MetricsLine(msgspec.Struct):
     step: float
     name: str
     value: float | None
-    """None is written by some programs for NaN."""
+    """The value; None because some programs write null for NaN."""
     t: float = 0.0
 
 
@@ -61,7 +61,7 @@ class Metric:
         """Number of values that were NaN or infinite; they are not in charts."""
         self.last_step = 0.0
         self.last_value = math.nan
-        """NaN if the last value was not a number."""
+        """The last value; NaN if it was not a number."""
 
     def add(self, step: float, value: float) -> None:
         """Add a value; a step below the last one, as in a resumed run, discards the points after it."""
@@ -96,7 +96,8 @@ class Metric:
     def _thin(self) -> None:
         self._stride *= 2
         if len(self._x) % 2:
-            # The last point has no neighbour; its mean waits as the values that it stands for.
+            # The last point has no neighbour: it becomes pending again, as the number of values that it is
+            # the mean of.
             self._pending = [self._y.pop()] * (self._stride // 2)
             self._x.pop()
         self._y = [(one + two) / 2 for one, two in zip(self._y[::2], self._y[1::2], strict=True)]
@@ -157,7 +158,7 @@ class MetricsReader:
             self._add(line)
         self._rest = rest
         if len(rest) > MAX_LINE:
-            # The line is too long: drop it now, and skip the rest of it until its end arrives.
+            # The line is too long: drop this part now, and skip the rest when it arrives.
             self.num_damaged += not self._skips
             self._rest, self._skips = b"", True
 

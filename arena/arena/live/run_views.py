@@ -22,7 +22,7 @@ LOSSES: Final = ("loss", "policy_loss", "value_loss")
 PAUSED: Final = "paused"
 """The name of the file that a paused run keeps in its folder, and touches while it waits."""
 _PAUSED_S: Final = 10.0
-"""Seconds after which an untouched file no longer says that a run is paused: its process was killed."""
+"""Seconds after which the run of an untouched file no longer counts as paused: its process was killed."""
 SCORE: Final = "score/"
 """Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
@@ -44,7 +44,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """Name of its folder."""
     step: float
     loss: float | None
-    """Last value; None if there is none or it was not a number."""
+    """Last loss; None if there is none or it was not a number."""
     score: float | None
     """Last score against any bot."""
     newest_t: float
@@ -52,7 +52,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     num_damaged: int
     num_unreal: int
     paused_t: float = 0.0
-    """When it last showed that it is paused, UTC seconds; 0 if it is not."""
+    """Time of its last sign of being paused, UTC seconds; 0 if it is not paused."""
 
     @property
     def trouble(self) -> str:
@@ -183,7 +183,7 @@ def _is_fresh(paused_t: float, now: float) -> bool:
 
 
 def _paused_at(folder: Path) -> float:
-    """Return when a run last showed that it is paused, UTC seconds; 0 if it is not."""
+    """Return the time of a run's last sign of being paused, UTC seconds; 0 if it is not paused."""
     try:
         return (folder / PAUSED).stat().st_mtime
     except OSError:

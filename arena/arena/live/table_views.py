@@ -65,7 +65,8 @@ class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a leaderboard's pool."""
     rows: tuple[StandingRow, ...] = ()
     seq: int = 0
-    """The newest result that is included, so that viewers can tell whether the table is outdated."""
+    """Number of the newest result that is included; viewers compare it to see whether the table is
+    outdated."""
     notes: tuple[str, ...] = ()
     """Notes on the rows, in sentences."""
     doing: str = ""
@@ -85,7 +86,7 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 0
     """Number of complete pairs."""
     different_pairs: int = 0
-    """Number of pairs that count."""
+    """Number of pairs with different moves; the error counts equal pairs once."""
     openings: int = 0
     """Number of different openings."""
     elo: float | None = None
@@ -179,4 +180,4 @@ class Series(msgspec.Struct, frozen=True):
 
     name: str
     points: tuple[Point, ...]
-    """By ascending x."""
+    """The points, by ascending x."""

@@ -45,7 +45,7 @@ _OWN: dict[str, tuple[str, ...]] = {
 }
 """Fields that apply only to some types."""
 _DEFAULTS = {"isolation": "auto", "elimination": "single", "seeding": "given", "bounds": "gain"}
-"""Default choices, which are omitted from the command."""
+"""Default values of fields with choices; they are omitted from the command."""
 ISOLATIONS = ("auto", "none", "T1", "T2", "T3")
 
 
@@ -205,9 +205,9 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     """The expected length of a tournament."""
 
     matches: int | None
-    """Number of matches; None if it depends on results alone."""
+    """Number of matches; None if it depends only on results."""
     workers: int
-    """Matches at once."""
+    """Number of matches played at once."""
     seconds: float | None
     """Seconds of all matches, or of one if their number is unknown; None if there is no basis for an
     estimate."""
@@ -222,7 +222,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     num_pairs: int = 0
     """Number of pairs of bots that meet."""
     num_known: int = 0
-    """Number of these that have met before under this limit in this tier."""
+    """Number of these pairs that have met before under this limit in this tier."""
 
     @property
     def text(self) -> str:

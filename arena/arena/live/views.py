@@ -44,7 +44,7 @@ class MoveView(msgspec.Struct, frozen=True, kw_only=True):
     """One ply of a match."""
 
     ply: int
-    """From 1, opening included."""
+    """Number of the ply, from 1, opening included."""
     player: int
     action: int
     text: str
@@ -68,15 +68,15 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the match in the store, once it has one."""
     tournament: int = 1
     tournament_name: str = ""
-    """Empty while it is unknown."""
+    """Name of the tournament; empty while it is unknown."""
     game: str
     """Spec of the game."""
     tc: str = ""
     rows: int = 0
     columns: int = 0
-    """0 if the game is not installed; then there is no board."""
+    """Size of the board; 0 if the game is not installed, and then there is no board."""
     cells: tuple[int, ...] = ()
-    """Row 0 on top: 0 empty, 1 first player, 2 second player."""
+    """Cells row by row from the top: 0 empty, 1 first player, 2 second player."""
     winning: tuple[int, ...] = ()
     """The cells that decided the match, if the rules report them; empty until then."""
     seats: tuple[SeatView, SeatView]
@@ -84,7 +84,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Actions from the initial position, opening included."""
     moves: tuple[MoveView, ...] = ()
     to_move: int = 0
-    """0 or 1; -1 once no move is possible."""
+    """The player to move, 0 or 1; -1 once no move is possible."""
     clock_t: float = 0.0
     """Time of the clock values, in seconds since 1970 (UTC); the clock of `to_move` runs from then on."""
     free_ms: int = 0
@@ -93,7 +93,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     last_t: float = 0.0
     """Time of the last event, in seconds since 1970 (UTC)."""
     outcome: Literal["", "first", "second", "draw", "void"] = ""
-    """Empty while the match is played."""
+    """The result; empty while the match is being played."""
     termination: str = ""
     reason: str = ""
     """What happened at the end; for a void match, its void reason comes first."""
@@ -259,7 +259,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     game: str = ""
     tc: str = ""
     state: Literal["", "preparing", "running", "paused", "stopping", "ended"] = ""
-    """Empty before the first event about it."""
+    """State of the run; empty before the first event about it."""
     reason: str = ""
     goal: str = ""
     """Progress towards the tournament's goal; empty if it has none."""
@@ -311,14 +311,14 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
     """The newest event that is included; older ones change nothing."""
     matches: Mapping[int, MatchView] = {}
-    """The matches on the wall, by number."""
+    """The matches whose boards are shown, by number."""
     places: tuple[int, ...] = ()
     """Match numbers in the order of their boards; a new match takes the place of one that is over."""
     progress: ProgressView = ProgressView()
     finished: tuple[FinishedMatch, ...] = ()
-    """Newest first."""
+    """Finished matches, newest first."""
     notices: tuple[Notice, ...] = ()
-    """Newest first."""
+    """Notices, newest first."""
     labels: Mapping[str, str] = {}
     """Short labels of bots, by their names in the tournament."""
     faults: Mapping[str, Mapping[str, int]] = {}
