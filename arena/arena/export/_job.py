@@ -94,7 +94,7 @@ class ExportJob:
         shutil.rmtree(self._scratch)
 
     def _each(self, use: Callable[[str, Loaded], None]) -> None:
-        """Load all matches, separately for each split, and call `use` whenever they fill a block."""
+        """Load all matches, each split separately, and call `use` whenever the loaded rows fill a block."""
         waiting: defaultdict[str, list[PackedMatch]] = defaultdict(list)
         num_matches = num_positions = 0
 

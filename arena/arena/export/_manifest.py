@@ -233,7 +233,7 @@ class SplitTally:
 
 
 class OverlapTally:
-    """Counts what validation shares with training, part by part."""
+    """Counts the positions that validation shares with training, part by part."""
 
     def __init__(self) -> None:
         self.num_distinct = 0
@@ -249,7 +249,7 @@ class OverlapTally:
             return
         tallies[VALIDATION].num_distinct += len(_distinct(validation))
         if len(distinct):
-            # A key above all others would have the place after the last one.
+            # For a key above all others, `searchsorted` returns the index after the last one.
             place = np.minimum(np.searchsorted(distinct, validation), len(distinct) - 1)
             shared = validation[distinct[place] == validation]
             self.num_distinct += len(_distinct(shared))

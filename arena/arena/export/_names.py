@@ -66,7 +66,7 @@ class Names:
         if known is None:
             record = self._store.tournaments.find(tournament)
             if record is None:
-                # A foreign key excludes it in a store that is in order.
+                # A foreign key makes this impossible in an undamaged store.
                 raise LookupError(f"there are matches of a missing tournament, {tournament}")
             seats = {
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)

@@ -46,7 +46,7 @@ MATCH = np.dtype(
 
 @dataclass(slots=True)
 class ExportRows:
-    """Positions in which an action followed, with what was reported about them and how the match went on."""
+    """Positions in which an action followed, with the action, the reports about them and the result."""
 
     positions: Positions
     action: NDArray[np.int32]

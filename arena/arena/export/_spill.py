@@ -1,4 +1,4 @@
-"""A large export in parts that fit into memory: temporary files, and merging equal positions."""
+"""Splits a large export into parts that fit into memory, in temporary files, and merges equal positions."""
 
 from __future__ import annotations
 

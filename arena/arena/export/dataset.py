@@ -1,4 +1,4 @@
-"""Reads exported positions as NumPy arrays: all at once or in batches, shuffled and transformed if asked."""
+"""Reads exported positions as NumPy arrays, whole or in batches, with shuffling and random symmetries."""
 
 from __future__ import annotations
 
@@ -288,8 +288,8 @@ class _SymmetricBoard:
             chosen = np.flatnonzero(which == index)
             if not index or not len(chosen):
                 continue
-            # The content of cell i moves to cells[i]. The inverse permutation tells where each cell's content
-            # is from.
+            # The content of cell i moves to cells[i], so the inverse permutation maps each cell to its
+            # source.
             cells, back = np.argsort(symmetry.cells), np.argsort(symmetry.actions)
             planes[chosen] = planes[chosen][:, :, cells]
             for name in ("legal", "policy"):

@@ -112,7 +112,7 @@ def parse_pgn(text: str) -> Iterator[PgnMatch]:
 
 
 def _filled(words: Iterable[str]) -> list[str]:
-    """Fill lines with words; a comment, which contains a blank, is not broken."""
+    """Fill lines with words; a comment, although it contains a blank, is not broken."""
     lines = [""]
     for word in words:
         line = f"{lines[-1]} {word}".lstrip()

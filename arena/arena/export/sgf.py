@@ -51,7 +51,8 @@ class SgfMatch:
     white: str
     time_control: str
     result: str
-    """`B+` or `W+`, followed by `R` (resignation), `T` (time) or `F` (other forfeit); `0` a draw, `Void`."""
+    """`B+` or `W+`, followed by `R` (resignation), `T` (time) or `F` (other forfeit); `0` for a draw;
+    `Void`."""
     match_id: int
     """Number of the match in the store."""
     actions: tuple[int, ...]

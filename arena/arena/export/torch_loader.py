@@ -62,7 +62,7 @@ def positions(
                 yield {name: from_numpy(array.copy()) for name, array in batch.items()}
 
         def __reduce__(self) -> tuple[object, tuple[()]]:
-            """Make the data set again in spawned workers, which cannot import this local class."""
+            """Pickle as a call of `positions`, because spawned workers cannot import this local class."""
             return partial(positions, opened, split, batch_size, **wish), ()
 
     return Positions()
