@@ -38,7 +38,7 @@ class _Size(NamedTuple):
     """The number of matches of an event."""
 
     matches: int | None
-    """None if it depends only on results."""
+    """The number; None if it depends only on results."""
     is_least: bool = False
     note: str = ""
 
@@ -158,7 +158,7 @@ def _check_options(spec: str, game: Game, tier: Tier) -> None:
     """Check that a bot accepts its options; the bot is started once for this, in a process of its own.
 
     Raises:
-        OptionError: names the refused option, and the nearest valid one.
+        OptionError: the bot refuses an option; the message names it and the nearest valid one.
     """
     if not Spec.parse(spec).options:
         return
@@ -236,7 +236,7 @@ def _seconds(text: str) -> float:
 
 
 _MOST: Final = 300
-"""Newest matches per bot that are read: enough for a mean within a few percent."""
+"""Maximum number of newest matches read per bot: enough for a mean within a few percent."""
 
 
 class Expected(NamedTuple):

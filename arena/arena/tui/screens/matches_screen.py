@@ -147,7 +147,7 @@ class MatchesScreen(ArenaScreen):
         self._look_at(message.row.stored)
 
     def _neighbour(self, step: int) -> int | None:
-        """Move the cursor; return the number of the match it comes to."""
+        """Move the cursor; return the number of the match at its new position."""
         index = self._list.cursor + step
         row = self._list.row(index) if 0 <= index < self._list.total else None
         if row is None:

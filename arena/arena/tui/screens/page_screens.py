@@ -246,7 +246,7 @@ def _screen_of(target: Target, tournament: str) -> ArenaScreen:
 
 
 class PagePanel(ItemList["PageRow"]):
-    """Rows that are computed again for each width."""
+    """A list whose rows are computed again for each width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *LIST_BINDINGS,
@@ -299,7 +299,7 @@ class PagePanel(ItemList["PageRow"]):
             self.go_to(min(beyond, key=lambda place: abs(place - self.cursor)))
 
     def action_losses(self) -> None:
-        """Move to the worst loss; a second time to that of the other bot, if there is one."""
+        """Move to the worst loss; from there to the worst loss of the other bot, if there is one."""
         heads = [place for place, row in enumerate(self._rows) if row.text.startswith("worst losses")]
         if heads:
             head = next((place for place in heads if place > self.cursor), heads[0])

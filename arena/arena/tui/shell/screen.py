@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _HUGE, _HIGH = 180, 50
-"""Columns and lines from which boards, charts and events are enlarged."""
+"""Minimum columns and lines of a terminal in which boards, charts and events are enlarged."""
 NAME_HINT = "part of a name"
 """Hint for filters that match only names."""
 
@@ -56,9 +56,9 @@ class FilterLine(LineInput):
 class ArenaScreen(Screen[None]):
     """Base class: a subclass has a name, composes its body, and shows the model in `show_model`.
 
-    It has CSS classes for its size. By width one of `-single` (below 60 columns), `-pair`, `-usual` (from 80)
-    and `-wide` (from 120); by height one of `-flat` (below 16 lines), `-low`, `-reference` (from 24) and
-    `-tall` (from 40); in addition `-huge` from 180 columns and `-high` from 50 lines.
+    A screen has CSS classes for its size. By width one of `-single` (below 60 columns), `-pair`, `-usual`
+    (from 80) and `-wide` (from 120); by height one of `-flat` (below 16 lines), `-low`, `-reference` (from
+    24) and `-tall` (from 40); in addition `-huge` from 180 columns and `-high` from 50 lines.
     """
 
     NAME: ClassVar[str] = ""
@@ -111,7 +111,7 @@ class ArenaScreen(Screen[None]):
 
     @property
     def doing(self) -> str:
-        """What is being read, if that takes long; else empty."""
+        """The data being read, if that takes long; else empty."""
         return next(iter(self._doing.values()), "")
 
     def show_doing(self, sender: object, text: str) -> None:
@@ -152,14 +152,14 @@ class ArenaScreen(Screen[None]):
         """Repeat the screen's own queries."""
 
     def go_back(self) -> bool:
-        """Close what the screen itself has opened; return whether there was anything."""
+        """Close the part that the screen itself has opened; return whether there was one."""
         return False
 
     def farewell(self) -> tuple[str, str] | None:
         """Return a question to ask before the screen closes, and its consequence; None to close at once."""
 
     def text_to_copy(self) -> str:
-        """Return what `y` copies; empty for nothing."""
+        """Return the text that `y` copies; empty for nothing."""
         return ""
 
     def export_filter(self) -> str:
@@ -171,7 +171,7 @@ class ArenaScreen(Screen[None]):
         return ""
 
     def hints_at(self, action: str) -> bool:
-        """Return whether the footer shows the key of an action; a hidden key still explains itself."""
+        """Return whether the footer shows the key of an action; a hidden key can still be pressed."""
         del action
         return True
 
@@ -257,7 +257,7 @@ class ArenaScreen(Screen[None]):
     def on_screen_suspend(self) -> None:
         """Drop the painted lines of a hidden screen, which take some megabytes for all screens."""
         for widget in self.walk_children(Widget):
-            # Drops Textual's cached lines.
+            # This drops Textual's cached lines.
             widget.refresh()
             if isinstance(widget, Canvas):
                 widget.forget_paint()
@@ -283,12 +283,12 @@ class ArenaScreen(Screen[None]):
             self._footer.repaint()
 
     def show_trouble(self, text: str) -> None:
-        """Show the trouble of the feed below the tabs; an empty text clears it."""
+        """Show the problem of the feed below the tabs; an empty text clears it."""
         self._trouble = text
         self._banner.show(text or next(iter(self._lost.values()), ""))
 
     def show_lost(self, sender: object, text: str) -> None:
-        """Show the trouble of the queries of `sender` below the tabs, unless the feed has some."""
+        """Show the problem of the queries of `sender` below the tabs, unless the feed has one."""
         self._lost.pop(sender, None)
         if text:
             self._lost[sender] = safe(text)

@@ -19,7 +19,7 @@ STONE_STYLES = ("dim", "first", "second")
 WIDE = 4
 """Terminal cells for one cell of a board with a grid, the line beside it included."""
 TALL = 8
-"""The same where cells are three lines tall, which makes them square again."""
+"""Terminal cells for one cell of a board whose cells are three lines tall, which makes them square."""
 
 
 class Marks(NamedTuple):
@@ -124,7 +124,7 @@ def tall_row(
     glyphs: Glyphs,
     scores: tuple[tuple[int, str], ...] = (),
 ) -> tuple[Line, Line, Line]:
-    """Draw a row of a board with a grid and cells of three lines, without its left edge; as `grid_row`."""
+    """Draw a row of a board with a grid and cells of three lines; see `grid_row` for the arguments."""
     return _tall_row(cells, marks.within(start, len(cells)), glyphs, scores)
 
 
@@ -166,7 +166,7 @@ _TWO_DIGITS = 99.5
 
 
 class FigureColumns(NamedTuple):
-    """Where figures below a board stand, in cells of the terminal."""
+    """The positions of figures below a board, in cells of the terminal."""
 
     width: int
     """Cells for a move."""
@@ -185,7 +185,7 @@ def search_rows(
         table: the figures; missing ones are shown as `-`.
         glyphs: glyphs to draw with.
         order: indices of the moves from left to right.
-        columns: where the figures stand.
+        columns: the positions of the figures.
     """
     width, margin, inset = columns
     nothing: Sequence[None] = (None,) * (max(order, default=0) + 1)

@@ -72,7 +72,7 @@ class Matrix(Panel, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__("matrix", id=id, classes=classes)
-        # Until the first one is shown, nobody knows whether there are matches.
+        # Until the first crosstable is shown, it is not known whether there are matches.
         self._view = MatrixView(doing="reading results ...")
         self._widths: dict[tuple[Mode, bool], int] = {}
         """Column widths of the current crosstable, by content, without and with numbers of matches."""
@@ -97,7 +97,7 @@ class Matrix(Panel, can_focus=True):
 
     @staticmethod
     def _place_in(view: MatrixView, place: int, names: Sequence[str]) -> int:
-        """Return the nearest place in a crosstable of the bot at `place` of `names`; the same without it."""
+        """Return the place in a crosstable of the bot at `place` in `names`; `place` if it is missing."""
         found = [other for other, name in enumerate(view.names) if name == names[place]]
         return min(found, key=lambda other: abs(other - place), default=place)
 
@@ -257,7 +257,7 @@ _SCORE = 13
 _LEAST_NAME = 8
 """Minimum width of a name, in cells."""
 _REMARK = 24
-"""Cells that a remark gets before names get more than their minimum."""
+"""Width in cells that remarks get before names get more than their minimum."""
 
 
 class BracketList(RowList):

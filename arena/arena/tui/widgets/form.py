@@ -28,7 +28,7 @@ FIELD_BINDINGS: list[BindingType] = [
     Binding("up,k", "field(-1)", "Field before", show=False, id="form.before"),
     Binding("down,j", "field(1)", "Next field", show=False, id="form.next"),
 ]
-"""Keys of all parts of a form; in a line of text letters are text."""
+"""Keys of all parts of a form; in a line of text, letters are typed instead."""
 LABEL_WIDTH = 13
 """Width of a label in cells, including the mark of the focus."""
 

@@ -1,4 +1,4 @@
-"""The board of a person: a coin or ghost stone at the mouse or cursor, and the chosen move."""
+"""The board on which a person plays: a coin or ghost stone at the mouse or cursor, and the chosen move."""
 
 from __future__ import annotations
 
