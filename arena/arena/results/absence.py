@@ -1,4 +1,4 @@
-"""Distinguishes an empty answer from a mistyped name: checks that what a query names exists in the store."""
+"""Distinguishes an empty answer from a mistyped name: checks that the names of a query are in the store."""
 
 from __future__ import annotations
 

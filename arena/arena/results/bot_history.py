@@ -45,7 +45,8 @@ class EventHistory(NamedTuple):
     faults: int
     """Number of its rated matches that it forfeited."""
     stands: tuple[Stand, ...]
-    """Oldest first, at least one; relative to the mean of the tournament's bots, which is 1500."""
+    """The ratings, oldest first, at least one; relative to the mean of the tournament's bots, which is
+    1500."""
 
 
 class VersionRating(NamedTuple):
@@ -72,16 +73,17 @@ class BotHistory(NamedTuple):
     """The whole rating history of a bot."""
 
     events: list[EventHistory]
-    """Oldest tournament first."""
+    """The histories by tournament, oldest first."""
     versions: list[VersionRating]
-    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
+    """The versions by game and pool, largest pool first; within a pool, the version that played first comes
+    first."""
 
 
 @at_one_moment
 def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory:
     """Return the rating history of a bot.
 
-    Rating points that runs stored are read; a tournament of an older version is read match by match.
+    The rating points that runs have stored are used; a tournament without them is read match by match.
 
     Args:
         store: the store with its matches.

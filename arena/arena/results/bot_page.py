@@ -73,7 +73,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     error: float
     """Half of the 95 % interval, Elo."""
     rests_on_prior: bool
-    """Shown as `?`: no chain of results bounded the rating on both sides."""
+    """Whether no chain of results bounded the rating on both sides; shown as `?`."""
 
 
 class Participation(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Label of the bot in the tournament."""
     created_at: float
-    """Seconds since 1970 (UTC)."""
+    """Creation of the tournament, in seconds since 1970 (UTC)."""
     wins: int
     draws: int
     losses: int
@@ -97,7 +97,7 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     """Last stored rating, relative to the mean of the tournament's bots; None if there is none."""
     error: float | None
     curve: tuple[CurvePoint, ...]
-    """Oldest first."""
+    """Stored ratings, oldest first."""
 
 
 class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
     termination: str
     matches: int
     newest: int | None
-    """Id of the newest of them in the store."""
+    """Id of the newest of these matches in the store."""
 
 
 class BotPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,20 +117,21 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     games: int
     """Number of rated matches."""
     opponents: tuple[Opponent, ...]
-    """Most matches first."""
+    """Results by opponent, most matches first."""
     versions: tuple[VersionRow, ...]
-    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
+    """Versions by game and pool, largest pool first; within a pool, the version that played first comes
+    first."""
     tournaments: tuple[Participation, ...]
-    """Newest first."""
+    """Tournaments with the bot, newest first."""
     openings: tuple[OpeningResult, ...]
-    """Most matches first."""
+    """Results by opening, most matches first."""
     mistakes: Mistakes
     losses: int
     """Number of rated matches that it lost."""
     worst: tuple[Loss, ...]
     """The most surprising losses."""
     faults: tuple[ForfeitKind, ...]
-    """Most matches first."""
+    """Forfeits by termination, most matches first."""
 
 
 @at_one_moment

@@ -17,13 +17,13 @@ class BracketRow(msgspec.Struct, frozen=True, kw_only=True):
     """One encounter of a bracket; the fields are the keys of the JSON form."""
 
     round: str
-    """Such as `semifinal` or `losers' round 2`."""
+    """Name of the round, such as `semifinal` or `losers' round 2`."""
     encounter: str
-    """Such as `semifinal 1`; unique in the bracket."""
+    """Name of the encounter, such as `semifinal 1`; unique in the bracket."""
     stage: int
-    """From 1; encounters of one stage are played at the same time."""
+    """Number of the stage, from 1; encounters of one stage are played at the same time."""
     state: str
-    """waiting, open, level, decided or not needed."""
+    """State: waiting, open, level, decided or not needed."""
     first: str | None
     """Label of the upper bot; None for a bye or while it is unknown."""
     second: str | None

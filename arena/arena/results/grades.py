@@ -73,7 +73,7 @@ def analysis_of(store: Store, match: StoredMatch, *, is_solved: bool = True) -> 
     Args:
         store: the store with the match.
         match: the match.
-        is_solved: whether the solver may be asked, which takes up to seconds and 100 MB of compiled code.
+        is_solved: whether the solver may be run, which takes up to some seconds and 100 MB for compiled code.
 
     Returns:
         None if there is no grading and no solver for the game, or if the match is damaged.

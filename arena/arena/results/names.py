@@ -1,7 +1,7 @@
 """Labels of bots: built from facts, unique at a given width, and never numbered.
 
-A label is the spec of a bot or, if that is too long, its name with what distinguishes it from other bots of
-this name: version, options, digits of its identity. From long to short:
+A label is the spec of a bot or, if that is too long, its name with the facts that distinguish it from other
+bots of this name: version, options, digits of its identity. From long to short:
 
     mcts:playouts=20,c=1.4 · mcts playouts=20 · mcts p20 · m p20 · p20 (one name only) · mp20 · m20 · m~7f3a
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LABEL_WIDTH = 6
-"""Cells of a label in a dashboard; two labels and ` v ` are the title of its smallest board."""
+"""Width of a label in a dashboard, in cells; two labels and ` v ` are the title of its smallest board."""
 LIST_WIDTHS = range(6, 33)
 """Widths in cells that a bot may get in a list of all stored matches."""
 _MAX_POOLS = 12
@@ -121,7 +121,7 @@ def called(store: Store, text: str, tournament: str = "") -> str:
             tournament.
 
     Returns:
-        The text itself if it is the name of a bot, or not a label either.
+        The text itself if it is the name of a bot or no known label.
     """
     if "@" in text:
         # In a spec `@` may match several bots; in a printed table the same text is the unique name of one.
@@ -168,7 +168,7 @@ def largest_pools(
 ) -> list[tuple[str, str]]:
     """Return game and pool of the leaderboards beside a tournament: its own first, then the largest.
 
-    Of equally large ones those that are first by name, whatever the order of the sizes.
+    Equally large ones are ordered by name, whatever the order of `sizes`.
 
     Args:
         sizes: number of rated matches by game and pool.
@@ -261,7 +261,7 @@ def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple
 
 
 def _where_alike(names: Sequence[str], longer: Sequence[str]) -> list[str]:
-    """Return the names, with those that are not unique in their longer form."""
+    """Return the names; those that are not unique are replaced by their longer forms."""
     counts = Counter(names)
     return [name if counts[name] == 1 else other for name, other in zip(names, longer, strict=True)]
 

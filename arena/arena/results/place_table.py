@@ -21,7 +21,7 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     """One bot in a table by place; the fields are the columns, and the keys of the JSON form."""
 
     place: int
-    """From 1; shared by bots that no tie-break separates."""
+    """Place, from 1; shared by bots that no tie-break separates."""
     name: str
     points: float
     """Points of all rated matches and of byes."""

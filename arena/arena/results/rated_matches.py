@@ -46,7 +46,7 @@ class RatedMatches:
         self._is_kept = _is_kept(where)
 
     def update(self, store: Store) -> None:
-        """Read what is new; the store must stay open while sums or matches are requested."""
+        """Read new matches; the store must stay open while sums or matches are requested."""
         self._store = store
         if not self._is_kept:
             self._read_matches()

@@ -103,7 +103,7 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> Ga
         wanted: name of a pool, which may be a pattern; `all`; or None.
 
     Raises:
-        ConfigError: there is no such pool; lists the existing ones.
+        ConfigError: there is no such pool; the message lists the existing ones.
     """
     if wanted == ALL:
         return GamePool(pools[0][0], ALL)

@@ -37,7 +37,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     elo_low: float | None
     """Lower end of the interval; None if no result bounds the rating from below."""
     elo_high: float | None
-    """Upper end; None for an unbeaten bot."""
+    """Upper end of the interval; None for an unbeaten bot."""
     bootstrap_low: float | None
     """Lower end of the 95 % interval from resampled openings, Elo; None unless requested."""
     bootstrap_high: float | None
@@ -86,7 +86,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     pool: str
     anchor: str
-    """What the ratings are relative to, such as `random = 1000`; empty for the table's mean of 1500."""
+    """Reference of the ratings, such as `random = 1000`; empty if it is the table's mean, 1500."""
     rows: tuple[Row, ...]
     """The rows that are shown; ranks and ratings are among all bots of the table."""
     num_bots: int

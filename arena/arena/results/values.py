@@ -94,7 +94,7 @@ def check_result(text: str) -> None:
     """Raise if a text is not a result.
 
     Raises:
-        ConfigError: it is not; lists the results.
+        ConfigError: it is not; the message lists the results.
     """
     if text not in OUTCOMES:
         raise ConfigError(f"no result {text} (there are {', '.join(RESULTS.values())})")
@@ -104,7 +104,7 @@ def check_end(text: str) -> None:
     """Raise if no termination matches a text, which may be a pattern.
 
     Raises:
-        ConfigError: none matches; lists the terminations.
+        ConfigError: none matches; the message lists the terminations.
     """
     if not any(is_like(kind, text) for kind in Termination):
         raise ConfigError(f"{text} is not one of {', '.join(Termination)}{nearest(text, Termination)}")
@@ -114,7 +114,7 @@ def check_tier(text: str) -> None:
     """Raise if a text is not an isolation tier.
 
     Raises:
-        ConfigError: it is not; lists the tiers.
+        ConfigError: it is not; the message lists the tiers.
     """
     if text not in TIERS:
         raise ConfigError(f"{text} is not one of {', '.join(TIERS)}")
@@ -138,7 +138,7 @@ def limit_of_words(tc: str, st: str, nodes: str) -> str:
         nodes: search nodes per move.
 
     Raises:
-        ConfigError: they are not a valid limit.
+        ConfigError: the values are not a valid limit.
     """
     if is_wild(tc):
         return tc
