@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.watching.page_views import BotListPage, BotProfile
 
 MAX_CHARTS: Final = 4
-"""Maximum number of rating charts, for the newest tournaments; the table has the last rating of all."""
+"""Maximum number of rating charts, for the newest tournaments; the table has the last rating in each."""
 _LEAST_POINTS: Final = 2
 """Minimum number of points of a curve that is drawn."""
 

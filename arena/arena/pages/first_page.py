@@ -68,7 +68,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
 
 
 def _board(board: StandingsView, number: int, view: LeaderboardPage, links: Links) -> Html:
-    """Return the table of a pool, folded after the first few; its address unfolds it."""
+    """Return the table of a pool; all but the first few tables are folded until their address is opened."""
     return el(
         "details",
         el("summary", el("h2", board.title), f" {_size(board)}"),

@@ -55,7 +55,7 @@ def following_page(view: MatchPage, live: Followed, links: Links, twin: str = ""
 
     Args:
         view: the match as far as it is known.
-        live: its tournament with the result of `match_fragments`.
+        live: the tournament of the match, with the result of `match_fragments`.
         links: addresses of other pages.
         twin: address of the same data as JSON.
     """

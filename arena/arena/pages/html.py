@@ -20,7 +20,7 @@ _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
 """Attributes that would run a script or set a style; the content security policy refuses them, too."""
 _BREAK: Final = re.compile(r"(?<=[:,])(?=[^:,])")
 _MOST: Final = 4000
-"""Maximum number of characters of one text; texts of bots are cut before."""
+"""Maximum number of characters of one text; texts of bots have been cut earlier."""
 
 
 class Html(str):
@@ -56,7 +56,7 @@ def el(tag: str, *children: Child, **attributes: Value) -> Html:
 
     Args:
         tag: name of the element.
-        children: its content, in order.
+        children: content of the element, in order.
         attributes: values by name; an underscore becomes a hyphen, a trailing one is removed (`class_`).
 
     Raises:

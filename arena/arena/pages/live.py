@@ -82,7 +82,7 @@ def wall_fragments(model: Model, links: Links, at: PageTime, memo: Memo) -> Frag
     """
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
-    # Between two matches the boards of the last ones stay, and nothing moves on the page.
+    # Between two matches the boards of the last matches stay, and nothing moves on the page.
     waits = "" if shown.total and view.progress.state == "running" else awaited_words(model, at.now)
     caption = _LEGEND if shown.total else ""
     if shown.total > MAX_BOARDS:

@@ -32,7 +32,7 @@ def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
         section(f"Mistakes of {bot}", mistakes(met.mistakes)) if met.mistakes.graded else None,
         section("Newest matches", _matches(met.matches, links, bot, met.cell.games)),
         # The lines that `arena versus` prints, for readers who know that command.
-        section("What the numbers rest on", el("div", *map(_line, met.lines), class_="lines")),
+        section("Figures in detail", el("div", *map(_line, met.lines), class_="lines")),
     ]
     way = [
         Crumb(view.tournament, links.event(view.tournament)),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FRAME_S = 1 / 8
 """Seconds between two frames while a match is running."""
 _CLOCK_S = 1.0
-"""Seconds between two checks of the feed's health while nothing happens: its texts contain seconds."""
+"""Seconds between two checks of the feed's health while nothing happens, since its texts count seconds."""
 _LINES_S = 0.5
 """Seconds between two repaints of the header if only the lag has changed."""
 LOWEST = 2

@@ -262,8 +262,8 @@ class Durations(NamedTuple):
     def expect(self, planned: Iterable[tuple[str, str]], longest: float | None) -> Expected:
         """Return the expected duration of planned matches.
 
-        A pair that has not met is estimated from its bots' matches against others, and if there are none,
-        from what the clocks allow.
+        A pair that has not met is estimated from its bots' matches against others or, if there are none, from
+        the maximum that the clocks allow.
 
         Args:
             planned: identities of the two bots of each match.

@@ -111,7 +111,7 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
 
 
 def grade_text(match: MatchView, recorded: Recorded) -> str:
-    """Return the grade of the last move: `? gives a win away`; empty if it has none."""
+    """Return the grade of the last move: `? gives a win away`; empty if the move has no grade."""
     judged = _grade_of(match, recorded)
     return "" if judged is None else f"{judged.mark} {judged.text}".strip()
 
@@ -185,7 +185,7 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
     match: MatchView | None = None
     """The newest match."""
     player: int = 0
-    """The person's player in it, 0 or 1."""
+    """The player that the person is, 0 or 1."""
     pending: MakeMove | None = None
     """A move that the referee has not confirmed yet."""
     hinted: int | None = None

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PLAY_FORM = "new-play"
 """Name of the screen with the form for a session."""
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals on which the terminal is restored."""
+"""Signals on which the dashboard restores the terminal and exits."""
 _TERMINAL_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 
@@ -105,7 +105,7 @@ class Dashboard(ArenaApp):
             feed: as for `ArenaApp`.
             screens: as for `ArenaApp`.
             store: path of the store; None for the default place.
-            at: what is shown first.
+            at: the tournament, match or screen that is shown first.
             is_read_only: whether commands, new tournaments and writes are refused.
             options: as for `ArenaApp`, and the settings file; without one no settings are kept.
         """
@@ -212,7 +212,7 @@ class Dashboard(ArenaApp):
     def on_load(self) -> None:
         """Restore the terminal and exit on SIGTERM, on SIGHUP, and when the terminal is gone."""
         loop = asyncio.get_running_loop()
-        # Only the main thread can handle signals, and tests run apps in other threads.
+        # Both are raised outside the main thread, where signals cannot be handled.
         with suppress(RuntimeError, ValueError):
             if not self.is_headless:
                 for number in _ENDS:

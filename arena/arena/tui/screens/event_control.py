@@ -76,8 +76,8 @@ class EventControl:
         """Pause an event, or continue it.
 
         Args:
-            event: its id or name.
-            is_paused: whether it is paused now.
+            event: id or name of the event.
+            is_paused: whether the event is paused now.
             lead: text before the reported result.
         """
         self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)

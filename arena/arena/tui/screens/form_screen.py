@@ -37,7 +37,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
     """Type of the form, with a field for each field of the screen."""
     WORK: ClassVar[str] = "look"
     """Name of the worker that computes the preview."""
-    DOING: ClassVar[str] = "working out what follows"
+    DOING: ClassVar[str] = "computing the preview"
     """Text that is shown while the preview is computed, if that takes long."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ _NAME: Final = 22
 
 
 class PageScreen(ArenaScreen):
-    """The base of both pages."""
+    """The base class of the pages of a bot and of two bots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "All matches", id="page.matches")]
     CSS = """

@@ -48,7 +48,7 @@ NARROWED = frozenset({"replay.run", "replay.play"})
 
 
 class PlyList(MoveList, inherit_bindings=False):
-    """The list of moves; the screen handles home, end, left and right."""
+    """The list of moves; the screen handles the keys home, end, left and right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding

@@ -196,7 +196,7 @@ class TrainScreen(ArenaScreen):
         return AskedTraining("" if row is None else row.name, compared[:8], self.has_class("-log"))
 
     def _reading(self, asked: AskedTraining) -> None:
-        """Read what is new, in a thread."""
+        """Read new data, in a thread."""
         has_more = self._runs.read([asked.run, *asked.compared])
         message = self.Read(asked, self._runs.rows())
         name = asked.run or (message.rows[0].name if message.rows else "")
@@ -207,7 +207,7 @@ class TrainScreen(ArenaScreen):
         self.post_message(message)
 
     def on_train_screen_read(self, message: Read) -> None:
-        """Show what is new."""
+        """Show new data."""
         message.stop()
         self._is_reading = False
         before, table = self.table.current, self.table

@@ -41,7 +41,7 @@ class HeaderPart(NamedTuple):
     text: str
     style: str = ""
     rank: int = 0
-    """The part with the highest rank is left out first if there is no room; 0 always stays."""
+    """The part with the highest rank is left out first if there is no room; a part of rank 0 always stays."""
 
 
 @runtime_checkable

@@ -64,7 +64,7 @@ def key_commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
 def keymap_clashes(keymap: Mapping[str, str], bindings: Iterable[BindingType]) -> dict[str, list[str]]:
     """Return the keys that a keymap binds to more than one of `bindings`, with the ids of these.
 
-    Textual reports only few of them: it drops a binding whose key is taken by another one.
+    Textual reports only a few of them: it drops a binding whose key is taken by another one.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
     for binding in Binding.make_bindings(bindings):

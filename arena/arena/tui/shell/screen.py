@@ -64,11 +64,11 @@ class ArenaScreen(Screen[None]):
     NAME: ClassVar[str] = ""
     """The name by which the app opens the screen."""
     KEY: ClassVar[str] = ""
-    """Its digit in the row of tabs; empty for none."""
+    """Digit of the screen in the row of tabs; empty for none."""
     LABEL: ClassVar[str] = ""
-    """Its name in the row of tabs."""
+    """Name of the screen in the row of tabs."""
     SHORT_LABEL: ClassVar[str] = ""
-    """Its short name in the row of tabs; empty for `LABEL`."""
+    """Short name of the screen in the row of tabs; empty for `LABEL`."""
     FILTER_HINT: ClassVar[str] = ""
     """Placeholder of the filter line; if empty, the screen has no filter."""
     HINTED: ClassVar[Sequence[str]] = ()
@@ -97,7 +97,7 @@ class ArenaScreen(Screen[None]):
         self._trouble = ""
         self._runners: list[QueryRunner] = []
         self.is_ready = False
-        """Whether its widgets exist, so that it can show data."""
+        """Whether the widgets of the screen exist, so that it can show data."""
 
     def query_runner(self, name: str) -> QueryRunner:
         """Return an object for queries of this screen, cancelled with it; `name` is that of its workers."""
@@ -128,7 +128,7 @@ class ArenaScreen(Screen[None]):
         yield from ()
 
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show new data; `change` tells what has changed, None means that anything may have."""
+        """Show new data; `change` is the difference, None means that everything may have changed."""
 
     def tick(self, now: float) -> None:
         """Update clocks; called about eight times a second during a match, `now` in UTC seconds."""
@@ -137,7 +137,7 @@ class ArenaScreen(Screen[None]):
         """Return the header; None for the default one of the tournament."""
 
     def tab_labels(self, model: Model) -> tuple[str, str]:
-        """Return its name in the row of tabs and its short name, which may depend on the model."""
+        """Return the screen's name in the row of tabs and its short name, which may depend on the model."""
         del model
         return self.LABEL, self.SHORT_LABEL or self.LABEL
 
@@ -176,7 +176,7 @@ class ArenaScreen(Screen[None]):
         return True
 
     def fit_widgets(self) -> None:
-        """Adapt content to the widgets' sizes, which are known, before anything is painted."""
+        """Adapt content to the sizes of widgets; called once these are known, before anything is painted."""
 
     @on(events.Resize)
     def _see_size(self, event: events.Resize) -> None:
@@ -202,7 +202,7 @@ class ArenaScreen(Screen[None]):
                 self.fit_widgets()
 
     def watch_focused(self, focused: Widget | None) -> None:
-        """Move the focus to a visible widget: Textual may leave it in one that a resize has hidden."""
+        """Move the focus to a visible widget: Textual may leave the focus in one that a resize has hidden."""
         if focused is not None and (chain := self.focus_chain) and focused not in chain:
             self.set_focus(chain[0])
 

@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def still_wanted() -> Callable[[], bool]:
-    """Return a function that returns whether the worker of this thread has not been cancelled."""
+    """Return a function that returns True until the worker of this thread is cancelled."""
     worker = cast("Worker[None]", get_current_worker())
     return lambda: not worker.is_cancelled

@@ -1,4 +1,4 @@
-"""Draws what a board shows: stones, the winning line, and search figures of each move in three rows."""
+"""Draws the parts of a board: stones, the winning line, and search figures of each move in three rows."""
 
 from __future__ import annotations
 
@@ -160,20 +160,20 @@ def _stone(stone: int, cell: int, marks: Marks, glyphs: Glyphs) -> tuple[str, st
 
 _UNITS = ((1000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 _THREE_DIGITS = 999.5
-"""From this count on a unit is needed, since rounding would make it four digits."""
+"""Count from which a unit is needed, since rounding would result in four digits."""
 _TWO_DIGITS = 99.5
-"""From this number of units on the next unit is used, which keeps a count within 3 characters."""
+"""Number of units from which the next unit is used, so that a count has at most 3 characters."""
 
 
 class FigureColumns(NamedTuple):
     """The positions of figures below a board, in cells of the terminal."""
 
     width: int
-    """Cells for a move."""
+    """Number of cells for a move."""
     margin: int
-    """Cells for the head of a row."""
+    """Number of cells for the head of a row."""
     inset: int = 0
-    """Cells left free between a number and the right end of its column."""
+    """Number of free cells between a number and the right end of its column."""
 
 
 def search_rows(

@@ -29,7 +29,7 @@ _TICK = 4
 _SMALL, _TINY = 0.1, 0.01
 """Axis ranges below which two decimals and three decimals are too few."""
 _WHOLE = 10
-"""Labels of axes with at least this range are whole numbers."""
+"""Minimum range of an axis whose labels are whole numbers."""
 
 
 class EvalChart(Panel, can_focus=True):

@@ -165,7 +165,7 @@ class Matrix(Panel, can_focus=True):
         return self._widths[key]
 
     def _has_counts(self, width: int) -> bool:
-        """Return whether cells include the number of matches: only if all columns fit with it."""
+        """Return whether cells include the number of matches, which they do if all columns still fit."""
         if self.mode == "wdl":
             return False
         return len(self._view.labels) * self._text_width(has_count=True) <= width - self._head
@@ -285,7 +285,7 @@ class BracketList(RowList):
         """Show a bracket; the cursor stays on its encounter, and starts at the first undecided one.
 
         Args:
-            rows: its encounters.
+            rows: the encounters of the bracket.
             title: title of the panel.
             labels: labels of bots, by name: shown if the names do not fit.
         """

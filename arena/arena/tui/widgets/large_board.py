@@ -52,17 +52,18 @@ class _Plan(NamedTuple):
     """Number of lines with search information, with the heads of moves that are not columns."""
     has_status: bool
     margin: int
-    """Cells left of the first column's middle cell, less one."""
+    """Number of cells left of the first column's middle cell, less one."""
     top: int
-    """Line of the first row of the board."""
+    """Line of the panel with the first row of the board."""
     rows: range
     """The visible rows."""
     pace: int
-    """Lines from a row to the next: 2 with a rule between them, 4 with tall cells; both make cells square."""
+    """Number of lines from a row to the next: 2 with a rule in between, 4 with tall cells; both make cells
+    square."""
 
 
 class LargeBoard(Panel, can_focus=True):
-    """One large match; `show` sets the match, `mark` what a person is about to do."""
+    """A large board; `show` sets the match, `mark` the move that a person is about to make."""
 
     HELP = (
         "The board. [X] is the last move. N are the visits of the last mover's search, N% their shares,"
@@ -122,7 +123,7 @@ class LargeBoard(Panel, can_focus=True):
         coin: int | None = None,
         player: int = 0,
     ) -> None:
-        """Show what a person is about to do.
+        """Show the move that a person is about to make.
 
         Args:
             ghost: cell in which a stone would land.

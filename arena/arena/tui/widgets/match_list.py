@@ -267,7 +267,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         return columns
 
     def _widths(self) -> list[int]:
-        """Return the widths; names shrink if even the first columns do not fit, and get any spare room."""
+        """Return the widths of columns; names shrink if the first ones do not fit, and get any spare room."""
         columns = self._columns()
         widths = [column.width for column in columns]
         names = [place for place, column in enumerate(columns) if column.key in ("first", "second")]

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from arena.tui.text import Line, Span
 
 _FRAME = 2
-"""Cells that a frame takes from width and height."""
+"""Number of cells that a frame takes from width and height."""
 _TITLE = 3
-"""Cells of the upper edge besides the title."""
+"""Number of cells of the upper edge besides the title."""
 NOTE_EDGES = 5
-"""Cells of the lower edge, without its corners, that a note leaves free for the line and the brackets."""
+"""Number of cells of the lower edge that a note leaves to the line and its brackets, without the corners."""
 _LEAST = 1
 """Minimum number of cells of the line, for the mark of the focus."""
 

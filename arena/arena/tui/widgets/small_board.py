@@ -28,7 +28,7 @@ _MIN_WIDTH = 16
 _HOUR = 60
 """Minutes of an hour."""
 _ROWS = 4
-"""Lines of a board besides its rows: frame, visits, clocks."""
+"""Number of lines of a board besides its rows: frame, visits, clocks."""
 SHORT_TERMINATIONS = {
     "adjudicated": "adjud",
     "illegal_move": "illegal",

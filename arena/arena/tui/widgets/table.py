@@ -31,7 +31,7 @@ class Col(msgspec.Struct, frozen=True):
     """A column of rank 0 always stays; of the others the highest rank is left out first if there is no
     room."""
     is_name: bool = False
-    """Whether it may be cut, and gets the remaining room."""
+    """Whether the column may be cut, and gets the remaining room."""
     is_right: bool = False
 
 
