@@ -27,7 +27,7 @@ MAX_LINE = 8
 _LINE_NODES = 200_000
 """Minimum positions searched per action of a line, 10 ms; most results are already in the solver's tables."""
 _LINE_SHARE = 100
-"""Divisor: the search for one action of a line may use this fraction of the positions allowed for a ply."""
+"""Positions that may be searched for a ply, divided by those for one action of its line."""
 
 
 class ActionScore(NamedTuple):
@@ -86,7 +86,7 @@ class Side(NamedTuple):
     unknown: int
     """Number of own actions that could not be judged."""
     optimal: int
-    """Number of judged actions that gave nothing away."""
+    """Number of judged actions that lost no value."""
     first_blunder: Ply | None
     """The first action that gave away a win or a draw."""
 
@@ -136,7 +136,7 @@ def analyse_match(
         game: the rules.
         actions: all actions from the initial state.
         num_opening: number of preset actions, which count for neither player.
-        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
+        nodes: maximum number of positions to search per ply; None for as many as take a tenth of a second.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -160,7 +160,7 @@ def judge_plies(
     Args:
         game: the rules.
         actions: all actions from the initial state.
-        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
+        nodes: maximum number of positions to search per ply; None for as many as take a tenth of a second.
         known: lines of plies that have already been judged.
 
     Raises:
@@ -214,8 +214,8 @@ def grading_nodes(game: Game) -> int:
 def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
     """Return a function that names the result of a position under best play; None if `nodes` do not suffice.
 
-    It does not use the opening book, so that a match is played well into the middle game. The result for a
-    position is the same in every process and at any time.
+    The solver does not use its opening book, so that a match is played well into the middle game. The result
+    for a position is the same in every process and at any time.
 
     Raises:
         ConfigError: there is no solver for the game.

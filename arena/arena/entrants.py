@@ -47,45 +47,45 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """A bot that can be entered: its name, its identity, and how to start it."""
 
     label: str
-    """Its name in the tournament."""
+    """Name of the bot in the tournament."""
     record: BotRecord
     spec: str
-    """Its spec, with absolute paths for the files it names, so that they are found from any folder."""
+    """Spec of the bot, with absolute paths of the files it names, so that they are found from any folder."""
     entry: str
-    """Its hook as an entry point, `module:attr`; empty for a bot that cannot be started here."""
+    """Hook of the bot as an entry point, `module:attr`; empty for a bot that cannot be started here."""
     folder: str = ""
-    """The folder its wheel was installed into; empty for a bot of the arena's own environment."""
+    """Folder into which its wheel was installed; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
-    """The options for its hook, with files named as in `record.spec`; see `options_at`."""
+    """Options for the hook, with files named as in `record.spec`; see `options_at`."""
     copies: Mapping[str, str] = {}
     """Paths in the content of the files that options name, by option; for a command by `cmd 0`, `cmd 1`."""
     runtime: str = ""
-    """Path of this machine's program that runs its command; empty if the bot brings its own."""
+    """Path of this machine's program that runs the bot's command; empty if the bot brings its own program."""
     roots: tuple[str, ...] = ()
-    """Folders of its content that come first on its `sys.path`."""
+    """Folders of the bot's content that come first on its `sys.path`."""
     content: str = ""
-    """SHA-256 of its files in hex; empty for a person."""
+    """SHA-256 of the bot's files in hex; empty for a person."""
     num_files: int = 0
-    """Number of files in its content."""
+    """Number of files in the bot's content."""
     place: str = ""
-    """The folder in which its content is kept; empty if it was only hashed."""
+    """Folder in which the bot's content is kept; empty if the content was only hashed."""
     state: str = ""
     """The status of the files in `place` when their hash `content` was computed."""
     limit: TimeControl | None
-    """Its own limit, or None for the tournament's."""
+    """The bot's own limit; None for that of the tournament."""
     procfs: bool = False
-    """Whether its process may read /proc in tiers that deny this to others."""
+    """Whether the bot's process may read /proc in tiers that deny this to others."""
     allow: tuple[str, ...] = ()
-    """Names in `arena.sandbox.launch.calls.ALLOWABLE` whose system calls it may make in addition."""
+    """Names in `arena.sandbox.launch.calls.ALLOWABLE`, whose system calls the bot may make in addition."""
 
     @property
     def is_absent(self) -> bool:
-        """Whether it cannot be started here: only its record is known, and its files are gone or changed."""
+        """Whether the bot cannot be started here: only its record is known; its files are gone or changed."""
         return not self.entry
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it runs code that is not part of the arena: another distribution, or an adapter."""
+        """Whether the bot runs code that is not part of the arena: another distribution, or an adapter."""
         return self.record.distribution != OURS or _ADAPTERS in self.entry
 
     def options_at(self, root: str) -> dict[str, str]:
@@ -110,9 +110,9 @@ class LeftOut(NamedTuple):
     """A bot that does not take part."""
 
     seat: int
-    """Its index in the list of bots."""
+    """Index of the bot in the list of bots."""
     bot: str
-    """Its label, or, if it has none yet, its text as written."""
+    """Label of the bot or, if it has none yet, its text as written."""
     why: str
 
 
@@ -211,7 +211,7 @@ def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
 
 
 def entered(was: BotRecord, label: str) -> Competitor | None:
-    """Return a competitor as it was entered before, from its kept content; None if that is gone."""
+    """Return a competitor as it was entered before, from its kept content; None if the content is gone."""
     bot = _read_entered(was)
     if bot is None or not was.content:
         return None
@@ -296,7 +296,7 @@ def _resolve_one(
 
 
 def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Competitor, Called] | None:
-    """Return the kept bot that a spec with a version names; None if it names an installed bot or none.
+    """Return the kept bot that a spec with a version names; None for an installed or unknown bot.
 
     Raises:
         PluginError: several kept bots match, its copy is gone, or it is to run in this process.
@@ -378,8 +378,8 @@ def _names_for(
 ) -> tuple[str, ...]:
     """Return possible names of a bot, from short to long.
 
-    They are its spec, with more and more of the folders that its files are in, then with its version and the
-    first digits of its content hash.
+    The names are the spec, with more and more of the folders of the bot's files, then with its version and
+    the first digits of its content hash.
     """
     own = {key: place.parts for key, place in named.sources.items() if key in named.copies}
     if PROGRAM_FOLDER in own:

@@ -133,7 +133,7 @@ def open_store(
         busy_ms: milliseconds to wait for another process that has locked it.
 
     Raises:
-        StoreError: it is missing, damaged, foreign, newer or locked, or the place cannot hold a store.
+        StoreError: the store is missing, damaged, foreign, newer or locked, or its place cannot hold one.
     """
     place = store_place(option)
     with store_errors():
@@ -188,7 +188,7 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
     """Raise a StoreError in place of the Python errors that implausible values of a damaged store cause.
 
     A damaged page may contain any text in place of an outcome, a configuration or a game. The store is
-    checked before it is blamed, so that a bug of ours in an intact store propagates unchanged.
+    checked first, so that an error caused by a bug of ours propagates unchanged.
 
     Args:
         store: the store that is read.
@@ -219,7 +219,8 @@ def restore_store(backup: Path, option: str | None = None) -> Path | None:
         option: path or `sqlite:///path` of the store; None for the default, which is created if needed.
 
     Returns:
-        The new path of the old store, with its log and its pending results beside it; None if there was none.
+        The new path of the old store, with its log and its pending results beside it; None if there was no
+        store.
 
     Raises:
         StoreError: the backup is missing, foreign, newer, damaged or the store itself, or the store is in

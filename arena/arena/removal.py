@@ -25,7 +25,7 @@ class _OpenFolder(NamedTuple):
 
     descriptor: int
     device: int
-    """Its file system; entries on other file systems are not removed."""
+    """Number of the folder's file system; entries on other file systems are not removed."""
     deadline: float
     """Time at which the removal gives up, by `time.monotonic`."""
 

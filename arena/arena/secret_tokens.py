@@ -9,7 +9,7 @@ from typing import Final
 PREFIX: Final = "arena_"
 """Prefix that identifies our tokens if one leaks into a log or a file."""
 _BYTES: Final = 32
-"""Random bytes of a token: 256 bits cannot be guessed, so digests of tokens need no salt."""
+"""Number of random bytes in a token: 256 bits cannot be guessed, so digests of tokens need no salt."""
 
 
 def new_token(role: str) -> str:

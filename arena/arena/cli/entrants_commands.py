@@ -259,7 +259,7 @@ def _check_ladder(db: str | None, name: str) -> None:
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is of another type.
+        ConfigError: the tournament is of another type.
     """
     from arena.coordinator.joining import find_ladder
     from arena.home import open_store

@@ -182,7 +182,7 @@ class _Progress:
         self._is_drawn = False
 
     def __call__(self, done: int, total: int, positions: int) -> None:
-        """Print the progress if it is time, or if the export is complete."""
+        """Print the progress if an update is due, or if the export is complete."""
         now = self._clock()
         if now - self._shown_at < _INTERVAL and done < total:
             return

@@ -224,7 +224,7 @@ def _show_unplayed(store: Store, address: Address, form: str) -> None:
     """Print a planned match: players, opening, and the moves received so far.
 
     Raises:
-        NotFoundError: it has fewer plies than the address says.
+        NotFoundError: the match has fewer plies than the address says.
     """
     import msgspec
 

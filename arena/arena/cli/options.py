@@ -98,13 +98,13 @@ class RunOptions(NamedTuple):
     strict: bool
     quiet: bool
     form: str
-    """text or ndjson."""
+    """Output format, text or ndjson."""
     pgnout: Path | None = None
     """The file to which the matches are written as PGN when the run ends."""
 
 
 class StartOptions(NamedTuple):
-    """How a new tournament is begun."""
+    """The options for starting a new tournament."""
 
     config: Path | None
     """A TOML file with its definition, which options override."""

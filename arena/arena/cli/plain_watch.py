@@ -165,7 +165,7 @@ def _print_batch(
 def _print_view(
     batch: FeedUpdate, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
-    """Print what is new in a batch that replaces the whole view."""
+    """Print the news of a batch that replaces the whole view."""
     if batch.view is not None:
         told = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)

@@ -135,7 +135,7 @@ def _checked_url(url: str | None) -> str:
     """Return the public address without a trailing slash.
 
     Raises:
-        ConfigError: it is not an https address without a path.
+        ConfigError: the text is not an https address without a path.
     """
     if url is None:
         return ""

@@ -1,4 +1,4 @@
-"""`arena leaderboard` and `crosstable`; `arena void` and `unvoid`, which choose the matches they count."""
+"""`arena leaderboard` and `crosstable`, and `arena void` and `unvoid`, which change the counted matches."""
 
 from __future__ import annotations
 

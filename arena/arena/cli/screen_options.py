@@ -94,7 +94,7 @@ def check_toolkit() -> None:
     """Check that the installed version of the toolkit is one that the dashboard supports.
 
     Raises:
-        ConfigError: it is not; the error names the version and the way out.
+        ConfigError: the version is not supported; the message names it and the remedy.
     """
     from importlib.metadata import version
 

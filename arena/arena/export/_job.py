@@ -144,7 +144,7 @@ class ExportJob:
 
         def use(split: str, loaded: Loaded) -> None:
             rows = loaded.rows
-            # From the index within the block to the index among all matches.
+            # Converts the index within the block to the index among all matches.
             rows.match += np.int32(matches.add(loaded.matches))
             canonical = canonical_of(rows.positions, symmetries)
             keys = canonical.keys

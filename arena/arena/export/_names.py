@@ -26,7 +26,7 @@ class PoolBot(NamedTuple):
     record: BotRecord
     pool: str
     elo: float
-    """Its rating in the pool at the time of the export, rounded to a tenth; NaN without a rating."""
+    """The bot's rating in the pool at the time of the export, rounded to a tenth; NaN without a rating."""
 
 
 class FilePlace(NamedTuple):

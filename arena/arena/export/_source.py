@@ -115,8 +115,8 @@ class Source:
             action=packed.astype(np.int32),
             ply=ply,
             plies_to_end=(lengths[match] - ply).astype(np.int32),
-            # The winner is 1 or -1 from the view of the first player, the value from that of the side to
-            # move.
+            # The winner is 1 or -1 from the point of view of the first player, the value from that of the
+            # side to move.
             value=(table["winner"][match] * (1 - 2 * positions.player)).astype(np.float32),
             root_value=_claims(matches, lengths),
             solver_value=np.full(len(match), np.nan, np.float32),

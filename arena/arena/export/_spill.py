@@ -105,7 +105,7 @@ class RowFiles:
         said = [_take(file.with_suffix(".policies"), self._policy) for file in files]
         first = 0
         for part, policies in zip(parts, said, strict=True):
-            # From the row within a file to the row within all files that are read together.
+            # Converts the row within a file to the row within all files that are read together.
             policies["row"] += first
             first += self._num_rows[split, part]
         policies = np.concatenate(said)

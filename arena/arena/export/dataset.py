@@ -38,11 +38,11 @@ class BatchOptions(TypedDict, total=False):
     shuffle: int | None
     """Seed of the order; None keeps the order of the files. Use another seed for each epoch."""
     symmetry: Literal["none", "random"]
-    """`random` transforms each position and its actions by a random symmetry."""
+    """Use of symmetries: `random` transforms each position and its actions by a random one."""
     seed: int
     """Seed of the symmetries."""
     policy: Literal["stored", "played"]
-    """`played` uses the played action where no policy is stored, except in openings."""
+    """Source of policies: `played` uses the played action where no policy is stored, except in openings."""
     drop_last: bool
     """Whether to drop a last batch that is not full."""
 
@@ -66,7 +66,7 @@ class Dataset:
             verify: whether to read every file once and compare its SHA-256 with the manifest.
 
         Raises:
-            ExportError: it is not an export, has another schema version, or a file is missing or damaged.
+            ExportError: the folder is not an export, has another schema version, or lacks an undamaged file.
         """
         folder = Path(folder)
         manifest = read_manifest(folder)

@@ -32,7 +32,7 @@ class ExportQuery:
     """The matches to export.
 
     Matches that a bot forfeited are left out unless requested, by `include_forfeits` or by a filter on their
-    termination. Void matches have no result to learn from and are always left out.
+    termination. Matches whose outcome is void have no result to learn from and are always left out.
     """
 
     where: MatchFilter

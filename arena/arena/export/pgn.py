@@ -41,7 +41,7 @@ class PgnMatch:
     white: str
     black: str
     result: str
-    """`1-0` if the first player won, `0-1`, `1/2-1/2`, or `*` if void."""
+    """Result: `1-0` if the first player won, `0-1`, `1/2-1/2`, or `*` if void."""
     game: str
     """Spec of the game."""
     opening: str
@@ -49,7 +49,7 @@ class PgnMatch:
     time_control: str
     """The time control, such as `40/60+0.5` or `5/move`; `-` if there is none."""
     termination: str
-    """normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
+    """Termination: normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
     reason: str = ""
     """The arena's sentence about the termination; empty in files of older versions."""
     match_id: int
@@ -57,7 +57,7 @@ class PgnMatch:
     moves: tuple[str, ...]
     """All moves from the initial state, opening included."""
     remarks: tuple[MoveComment | None, ...]
-    """One per move; None for preset moves."""
+    """The comments, one per move; None for preset moves."""
 
 
 _TAGS: Final = {

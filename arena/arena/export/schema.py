@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 SCHEMA_VERSION: Final = 1
-"""Incremented when a column changes its name, type or meaning."""
+"""Version of the columns; incremented when a column changes its name, type or meaning."""
 
 TRAIN: Final = "train"
 VALIDATION: Final = "validation"

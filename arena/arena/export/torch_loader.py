@@ -38,7 +38,7 @@ def positions(
         **wish: see `arena.export.dataset.BatchOptions`.
 
     Raises:
-        ExportError: it is not an export, is damaged, or has no such split.
+        ExportError: `data` is not an export, is damaged, or has no such split.
         PluginError: PyTorch is not installed.
     """
     require_modules("torch_loader", "bot-arena[train-torch]", "torch")

@@ -59,7 +59,7 @@ class ExportSettings:
         """Check that the settings are valid and do not contradict each other.
 
         Raises:
-            ConfigError: they are not; the message says why.
+            ConfigError: the settings are not; the message says why.
             PluginError: Parquet is requested but pyarrow is not installed.
         """
         if self.form not in POSITION_FORMATS:

@@ -11,13 +11,13 @@ from arena.live.plain import moment_text
 OK = "ok"
 """Status of a bot that loads."""
 UNTRIED = "..."
-"""Status of a bot that was not yet loaded for a test."""
+"""Status of a bot that has not been loaded for a test yet."""
 GONE = "not installed"
 """Status of a bot that has stored matches but is no longer installed."""
 
 
 class CheckView(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a bot's last run of the conformance kit."""
+    """Result of the last run of the conformance kit on a bot."""
 
     bot: str
     """The spec that was checked."""
@@ -44,7 +44,7 @@ class CompetitorView(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     version: str
     games: int
-    """Matches that count, without walkovers and void matches."""
+    """Number of matches that count, without walkovers and void matches."""
     faults: Mapping[str, int] = {}
     """Number of forfeits by termination."""
     quarantined: tuple[str, ...] = ()
@@ -63,11 +63,11 @@ class BotRow(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str = ""
     version: str = ""
     entry: str = ""
-    """Its entry point, as `module:attribute`."""
+    """Entry point of the bot, as `module:attribute`."""
     place: str = ""
-    """`environment` or `folder`; empty if it is not installed."""
+    """Location of the bot, `environment` or `folder`; empty if it is not installed."""
     status: str = UNTRIED
-    """`ok`, `...`, or the full reason why the bot cannot be used."""
+    """Status: `ok`, `...`, or the full reason why the bot cannot be used."""
     kind: str = ""
     """The status in short: `ok`, `...`, `fails`, `duplicate`, `bad name`, `changed` or `not installed`."""
     checks: tuple[CheckView, ...] = ()

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 FILE: Final = "metrics.jsonl"
 """Name of the file in the folder of a run."""
 MAX_POINTS: Final = 1000
-"""Points per series; at twice as many, pairs of neighbours are merged."""
+"""Number of points per series; at twice as many, pairs of neighbours are merged."""
 MAX_NAMES: Final = 200
 """Maximum number of names in one file; lines of further names are only counted."""
 MAX_LINE: Final = 1 << 16
 """Maximum bytes of a line; longer ones are damaged."""
 CHUNK: Final = 4 << 20
-"""Bytes that are read at a time."""
+"""Maximum number of bytes read at a time."""
 _MAX_STEP: Final = 1 << 53
-"""Larger numbers are rejected as steps, since floats could not distinguish them."""
+"""Maximum step: larger numbers are rejected, since floats could not distinguish them."""
 
 _MAX_T: Final = 250_000_000_000.0
 """Latest accepted time in seconds since 1970 (UTC); `datetime` ends soon after."""

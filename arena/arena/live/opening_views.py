@@ -41,7 +41,7 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     """Lower end of its 95 % interval."""
     score_high: float
     perfect: int | None = None
-    """1, 0 or -1 if the side to move wins, draws or loses under perfect play; None if unknown."""
+    """Result under perfect play: 1, 0 or -1 if the side to move wins, draws or loses; None if unknown."""
     plies: int | None = None
     """Plies to the end under perfect play, the move included; None if unknown."""
 
@@ -62,7 +62,7 @@ class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
     move: str
     action: int
     perfect: int
-    """1, 0 or -1 if the side to move wins, draws or loses under perfect play."""
+    """Result under perfect play: 1, 0 or -1 if the side to move wins, draws or loses."""
     plies: int | None = None
     """Plies to the end under perfect play, the move included; None if unknown."""
 
@@ -75,7 +75,7 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
     line: tuple[str, ...] = ()
     """The moves that lead to the position."""
     actions: tuple[int, ...] = ()
-    """The same moves as actions."""
+    """The moves of `line` as actions."""
     player: int = 0
     """The player to move, 0 or 1."""
     games: int = 0

@@ -231,7 +231,7 @@ def _begin(event: Event, body: Started, labels: Mapping[str, str], tournament: s
 
     Args:
         event: the event.
-        body: its payload.
+        body: payload of the event.
         labels: short labels of bots; bots without one are shown by name.
         tournament: name of the tournament.
     """
@@ -319,7 +319,7 @@ def _end(match: MatchView, event: Event, body: Finished) -> MatchView:
 
 
 def _abandon(match: MatchView, t: float) -> MatchView:
-    """Return a match that will get no further events as void."""
+    """Return a match as void, because it will get no further events."""
     return replace(match, outcome="void", termination="aborted", reason="the run ended before it", last_t=t)
 
 

@@ -31,7 +31,7 @@ class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
     eval: float | None = None
     """Evaluation of the position before the ply, in percent for the first player."""
     mark: Mark = ""
-    """`??`, `?` or empty."""
+    """Mark of the ply: `??`, `?` or empty."""
     text: str = ""
     """The value that the action lost, in words; empty if none."""
     scores: Mapping[int, str] = {}

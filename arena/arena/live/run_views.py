@@ -22,7 +22,7 @@ LOSSES: Final = ("loss", "policy_loss", "value_loss")
 PAUSED: Final = "paused"
 """The name of the file that a paused run keeps in its folder, and touches while it waits."""
 _PAUSED_S: Final = 10.0
-"""Seconds after which the run of an untouched file no longer counts as paused: its process was killed."""
+"""Seconds since the last touch of that file after which a run no longer counts as paused, but as killed."""
 SCORE: Final = "score/"
 """Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
@@ -48,11 +48,11 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     score: float | None
     """Last score against any bot."""
     newest_t: float
-    """Time of its newest metric, in seconds since 1970 (UTC)."""
+    """Time of the run's newest metric, in seconds since 1970 (UTC)."""
     num_damaged: int
     num_unreal: int
     paused_t: float = 0.0
-    """Time of its last sign of being paused, UTC seconds; 0 if it is not paused."""
+    """Time of the run's last sign of being paused, UTC seconds; 0 if it is not paused."""
 
     @property
     def trouble(self) -> str:
@@ -62,11 +62,11 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(parts)
 
     def is_live(self, now: float) -> bool:
-        """Return whether it reported metrics recently."""
+        """Return whether the run reported metrics recently."""
         return now - self.newest_t < LIVE_S
 
     def is_paused(self, now: float) -> bool:
-        """Return whether it is paused; a run whose process was killed is not."""
+        """Return whether the run is paused; a run whose process was killed is not."""
         return _is_fresh(self.paused_t, now)
 
 

@@ -114,7 +114,7 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
     ranks: tuple[str, ...] = ()
     """Places in the standings, from 1, used as column headers."""
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
-    """`[bots, bots]`; None on the diagonal."""
+    """Cells by row and column, `[bots, bots]`; None on the diagonal."""
     title: str = ""
     doing: str = ""
     """The work in progress while the table is missing; empty once it is there."""
@@ -150,7 +150,7 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     opening: str = ""
     """Moves of the opening, separated by blanks; empty for the empty board."""
     mistakes: int | None = None
-    """Mistakes of both bots according to the latest grading; None if there is none."""
+    """Number of mistakes of both bots according to the latest grading; None if there is none."""
 
     @property
     def address(self) -> str:

@@ -62,7 +62,7 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     planned: int | None
     done: int
     created_t: float
-    """Seconds since 1970 (UTC)."""
+    """Creation of the tournament, in seconds since 1970 (UTC)."""
     bots: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     """Bots that were left out, each with the cause."""

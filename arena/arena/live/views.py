@@ -29,15 +29,15 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Short label, unique among all bots that are shown."""
     clock_ms: int | None = None
-    """Value of its clock at `MatchView.clock_t`."""
+    """Value of the bot's clock at `MatchView.clock_t`, in milliseconds."""
     thoughts: Thoughts | None = None
-    """Its report with its last move."""
+    """The bot's report on its last move."""
     thoughts_ply: int = 0
     """The ply of that move, from 1; 0 before the first."""
     thinking: Thoughts | None = None
-    """Its report while it thinks; None once it has moved."""
+    """The bot's report while it thinks; None once it has moved."""
     eval: float | None = None
-    """Its last evaluation, 50 * (1 + value for the first player), in percent; None if it reported none."""
+    """The bot's last evaluation, 50 * (1 + value for the first player), in percent; None if not reported."""
 
 
 class MoveView(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class MoveView(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """The move as people write it."""
     cell: int | None = None
-    """The cell that it filled; None if a move has another effect."""
+    """The cell that the move filled; None if it has another effect."""
     is_opening: bool = False
     elapsed_ms: int | None = None
     eval: float | None = None
@@ -233,9 +233,9 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
     t: float
     number: int | None = None
-    """Number of the match that it is about."""
+    """Number of the match that the notice is about."""
     address: str = ""
-    """Address of that match; empty if it is about none."""
+    """Address of that match; empty if the notice is about no match."""
     label: str = ""
     """The bot that is to blame."""
     termination: str = ""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", int, float)
 Sort = Literal["place", "activity", "number", "ply"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-"""`place`: boards stay, a new match takes the place of one that is over; `activity`: last event first."""
+"""Orders of boards. `place`: a new match takes the place of one that is over; `activity`: last event
+first."""
 
 
 class WallView(msgspec.Struct, frozen=True, kw_only=True):

@@ -92,7 +92,7 @@ class PlaySession:
         """Return the next match, once it is requested and its predecessor is stored.
 
         Raises:
-            DatabaseError: it cannot be stored.
+            DatabaseError: the match cannot be stored.
         """
         if num_queued or running:
             return []
@@ -163,7 +163,7 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
     Args:
         play: the session.
         match: the match as planned.
-        actions: its streamed actions.
+        actions: the published actions of the match.
     """
     end_match(play, match)
     # The match was over, but its result was not stored; a match can only continue from a position that is not
@@ -215,7 +215,7 @@ _TICK_S = 0.1
 
 
 class PersonSeat:
-    """Seat of a person. The screen already shows the question, so the seat only waits for a command."""
+    """Seat of a person. The screen already shows the position, so the seat only waits for a command."""
 
     name = PERSON
     version = ""
@@ -259,7 +259,7 @@ class PersonSeat:
                 return Resignation(order.t - began)
             else:
                 self._commands.moved(order.action)
-                # The time of the command, so that the person does not pay for the time until it is read here.
+                # The arrival time of the command: the clock must not run on until the command is read here.
                 return Answer(order.action, max(0.0, order.t - began), UNSAID)
         late = FaultError(lateness, "no move came in time")
         return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))

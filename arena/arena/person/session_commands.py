@@ -90,7 +90,7 @@ class SessionCommands:
 
         Args:
             number: number of the match.
-            state: its initial position.
+            state: initial position of the match.
             person: the player (0 or 1) that the person is.
             can_undo: whether the person has made a move that can be taken back.
         """
@@ -133,7 +133,7 @@ class SessionCommands:
 
     @property
     def step(self) -> Step | None:
-        """What the person wants after this match; None if nothing was requested yet."""
+        """The person's request for the time after this match; None if there is none yet."""
         return self._step
 
     def next_order(self, seconds: float) -> SeatOrder | None:
@@ -143,7 +143,7 @@ class SessionCommands:
         return None
 
     def hear(self, row: CommandRecord) -> str | None:
-        """Execute a command; return the answer, or None if it will be given later."""
+        """Execute a command; return the answer, or None if the answer follows later."""
         command = read_command(row)
         with self._lock:
             if isinstance(command, StopRun | AbortRun):
@@ -223,7 +223,7 @@ class SessionCommands:
 
 
 HINT_S = 3.0
-"""Seconds for a hint, unless the bot that gives it has its own limit: the person is waiting."""
+"""Seconds for a hint, unless the bot that computes hints has its own limit: the person is waiting."""
 _MARGIN_MS = 20_000
 """Milliseconds by which a hint may be late: the first one may include compiling."""
 _SOLVER = "solver"

@@ -80,7 +80,7 @@ def open_play(
         OptionError: the bot rejects an option.
         ArenaError: the required tier is not available.
         LeaseLostError: another process has taken the session over.
-        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
+        MovedError: the store was removed, moved or replaced; the message names the file with the results.
         DatabaseError: the store cannot be written.
     """
     plan = make_play(config)
@@ -105,7 +105,7 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     """Resume a session whose coordinator has ended, from the last position of its match.
 
     Raises:
-        ConfigError: it is not a session, another process runs it, or its bot has changed.
+        ConfigError: the tournament is not a session, another process runs it, or its bot has changed.
         BotFailedError: the bot does not start.
         ArenaError: the required tier is not available.
         DatabaseError: the store cannot be written.
@@ -156,7 +156,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
 
     Raises:
         LeaseLostError: another process has taken the session over.
-        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
+        MovedError: the store was removed, moved or replaced; the message names the file with the results.
         DatabaseError: the store cannot be written.
     """
     store, plan = play.store, play.plan
@@ -235,8 +235,8 @@ def _ready(plan: SessionPlan, tier: Tier) -> Generator[Seat]:
     """Start the bot for a `with` block; yield its seat.
 
     Raises:
-        BotFailedError: it does not start.
-        OptionError: it rejects an option.
+        BotFailedError: the bot does not start.
+        OptionError: the bot rejects an option.
     """
     config = plan.config
     control = _trial(plan.bot_control)

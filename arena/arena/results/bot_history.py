@@ -27,9 +27,9 @@ class Stand(NamedTuple):
     """The rating of a bot after a number of matches of a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament so far."""
+    """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of them, in seconds since 1970 (UTC)."""
+    """End of the last of these matches, in seconds since 1970 (UTC)."""
     rating: SeatRating
 
 
@@ -41,9 +41,9 @@ class EventHistory(NamedTuple):
     name: str
     """Display name, unique within the history."""
     games: int
-    """Number of its rated matches."""
+    """Number of the bot's rated matches."""
     faults: int
-    """Number of its rated matches that it forfeited."""
+    """Number of rated matches that the bot forfeited."""
     stands: tuple[Stand, ...]
     """The ratings, oldest first, at least one; relative to the mean of the tournament's bots, which is
     1500."""
@@ -58,14 +58,14 @@ class VersionRating(NamedTuple):
     name: str
     """Display name, unique within the history."""
     first_at: float
-    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
+    """Start of the version's first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
     """Number of the table, from 1; bots of different tables are not connected by matches."""
     row: Row
 
     @property
     def faults(self) -> int:
-        """Number of matches that it forfeited."""
+        """Number of matches that this version forfeited."""
         return self.row.time + self.row.illegal + self.row.crash + self.row.other
 
 
@@ -92,7 +92,7 @@ def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory
             200,000 matches; otherwise they are left out.
 
     Raises:
-        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
+        NotFoundError: there is no such bot, or it has no rated match; the message names the closest one.
     """
     boards = boards_of(store)
     bots, labels = boards.bots, boards.labels

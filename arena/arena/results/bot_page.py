@@ -66,9 +66,9 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     """A rating that was stored during a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament so far."""
+    """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of them, in seconds since 1970 (UTC)."""
+    """End of the last of these matches, in seconds since 1970 (UTC)."""
     elo: float
     error: float
     """Half of the 95 % interval, Elo."""
@@ -127,7 +127,7 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     """Results by opening, most matches first."""
     mistakes: Mistakes
     losses: int
-    """Number of rated matches that it lost."""
+    """Number of rated matches that the bot lost."""
     worst: tuple[Loss, ...]
     """The most surprising losses."""
     faults: tuple[ForfeitKind, ...]
@@ -144,7 +144,7 @@ def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: Tr
         is_wanted: polled between queries; once it returns False, the rest of the page stays empty.
 
     Raises:
-        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
+        NotFoundError: there is no such bot, or it has no rated match; the message names the closest one.
     """
     boards = boards_of(store)
     history = bot_history(store, text, can_scan=False)

@@ -33,7 +33,7 @@ class BracketRow(msgspec.Struct, frozen=True, kw_only=True):
     first_points: float
     second_points: float
     first_forfeits: int
-    """Matches of this encounter that the bot forfeited."""
+    """Number of matches of this encounter that the first bot forfeited."""
     second_forfeits: int
     winner: str | None
     """Label of the winner; None while the encounter is undecided."""
@@ -53,7 +53,7 @@ class TieText(NamedTuple):
     first: str
     """The upper bot, with a star if it advances; or in parentheses where it will come from."""
     score: str
-    """`2 : 1` with fixed width; blank before the encounter can start."""
+    """Score, such as `2 : 1`, with fixed width; blank before the encounter can start."""
     second: str
     remark: str
     """Information that the score does not show; may be empty."""

@@ -13,7 +13,8 @@ class BracketPlace(NamedTuple):
     """The place of a bot in a knockout."""
 
     place: int | None
-    """Place, from 1, shared by bots that lost in the same round; None for a bot that is still in."""
+    """Place, from 1, shared by bots that lost in the same round; None for a bot that has not been
+    eliminated."""
     name: str
 
 

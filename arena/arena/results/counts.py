@@ -30,9 +30,9 @@ class EncounterCounts:
     ptnml: _PtnmlCells = (0, 0, 0, 0, 0)
     """Complete pairs by points: LL, LD, DD + WL, WD, WW."""
     num_unique: int = 0
-    """Matches that differ in side, opening or moves."""
+    """Number of matches that differ in side, opening or moves."""
     num_unique_pairs: int = 0
-    """Pairs that count: all, or one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     num_openings: int = 0
     """Number of different openings."""
     moving_first: _Results = (0, 0, 0)

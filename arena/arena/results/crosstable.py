@@ -35,7 +35,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 0
     """Number of complete pairs."""
     different_pairs: int = 0
-    """Pairs that count: one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     openings: int = 0
     elo: float | None = None
     """Elo difference, row minus column, from these matches alone; None if the bots have not met."""
@@ -47,7 +47,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     los: float | None = None
     """Likelihood of superiority: the probability that the bot of the row is the stronger one."""
     forfeits: int = 0
-    """Matches that the bot of the row forfeited; they are included in its losses."""
+    """Number of matches that the bot of the row forfeited; they are included in its losses."""
     opponent_forfeits: int = 0
 
     @property
@@ -66,7 +66,7 @@ class Crosstable(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
-    """`[row][column]`; the diagonal is empty."""
+    """Cells, `[row][column]`; the diagonal is empty."""
 
 
 @at_one_moment

@@ -43,7 +43,7 @@ class Scores:
         self._labels = labels
         self._points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
         self.ticker = Ticker()
-        """Incremental Elo by label. It depends on the order of matches, so it is no rating."""
+        """Incremental Elo by label; it depends on the order of matches, so it is not a rating."""
 
     def restore(self, store: Store, tournament: TournamentRecord) -> None:
         """Add the matches played before this run; the ticker gets only about the last 20,000."""
@@ -171,8 +171,8 @@ def meetings(
 ) -> Meetings[int]:
     """Return all encounters of a tournament by pairs of seats, from the point of view of the first seat.
 
-    The lines of a match, the crosstable, its JSON and the dashboard's matrix are derived from it. Pairs that
-    have not met are missing.
+    The lines of a match, the crosstable, its JSON and the dashboard's matrix are derived from these. Pairs
+    that have not met are missing.
 
     Args:
         store: the store with the tournament.
@@ -254,7 +254,7 @@ class Ticker:
         Args:
             first: name of the bot that moved first.
             second: name of the other.
-            score: points of the first, 1, 0.5 or 0.
+            score: points of the first bot, 1, 0.5 or 0.
         """
         # Elo, "The Rating of Chessplayers" (1978), with K = 16.
         change = self.k * (score - expected_score(self.of(first) - self.of(second)))

@@ -38,7 +38,7 @@ def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None
 
     Args:
         store: the store with the tournament.
-        tournament: its id.
+        tournament: id of the tournament.
         num_bots: number of its entrants.
 
     Raises:
@@ -73,7 +73,7 @@ class History:
 
         Args:
             store: the store with the tournament.
-            tournament: its record.
+            tournament: record of the tournament.
             seats: seats whose ratings are wanted; None for all.
         """
         self._tournament = tournament
@@ -174,9 +174,9 @@ def _seat_ratings(ratings: Ratings) -> tuple[SeatRating, ...]:
 _NUM_PARTS: Final = 32
 """Number of parts: summing up one takes ten times its memory, which is a third of that of all matches."""
 _FACTOR: Final = 31
-"""Coprime to the number of parts, so that the opponents of one bot fall into different parts."""
+"""Factor that distributes pairs over parts; coprime to their number, so that a bot's opponents are spread."""
 _PACKED: Final = np.dtype([("bots", "<i4", 2), ("half", "i1"), ("hashes", "<i8", 3)])
-"""33 bytes per match, instead of the 48 of `MatchArrays`."""
+"""Packed form of a match: 33 bytes, instead of the 48 of `MatchArrays`."""
 
 
 class GatheredMatches:

@@ -36,7 +36,7 @@ class NamedBot(NamedTuple):
     name: str
     """Name of its entry point, or the name that a person chose."""
     text: str
-    """Its spec, or the name that a person chose."""
+    """Spec of the bot, or the name that a person chose."""
     options: tuple[tuple[str, str], ...] = ()
     """Options sorted by key."""
     version: str = ""

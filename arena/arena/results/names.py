@@ -47,7 +47,7 @@ def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
 
     Args:
         bot: the competitor.
-        label: its label in a tournament; empty if it never entered one.
+        label: label of the bot in a tournament; empty if it never entered one.
         twin: see `NamedBot`.
     """
     label = label.removesuffix(f"_{twin}") if twin else label
@@ -61,7 +61,7 @@ def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
 
 
 def named_seats(seats: Iterable[tuple[BotRecord, str]]) -> list[NamedBot]:
-    """Return the parts of labels of the bots of one tournament, given with their labels in it, by seat."""
+    """Return the parts of labels for a tournament's bots; `seats` has each bot with its label there."""
     known: dict[str, str] = {}
     named: list[NamedBot] = []
     for bot, label in seats:
@@ -76,9 +76,9 @@ class Naming(NamedTuple):
     """Labels of bots in one context, such as a dashboard."""
 
     seats: Mapping[str, str]
-    """Labels of the bots of its tournament, by their names there."""
+    """Labels of the tournament's bots, by their names in the tournament."""
     bots: Mapping[str, str]
-    """Labels of all its bots, by identity."""
+    """Labels of all bots, by identity."""
 
     def label_of(self, identity: str) -> str:
         """Return the label of a bot, or digits of its identity if it was added after labelling."""
@@ -88,7 +88,7 @@ class Naming(NamedTuple):
 def naming_of(store: Store, tournament: TournamentRecord, width: int = LABEL_WIDTH) -> Naming:
     """Return common labels for the bots of a tournament and those of the leaderboards beside it.
 
-    This gives a bot the same label on every screen of a dashboard.
+    A bot thus has the same label on every screen of a dashboard.
 
     Args:
         store: the store with the bots.
@@ -124,7 +124,7 @@ def called(store: Store, text: str, tournament: str = "") -> str:
         The text itself if it is the name of a bot or no known label.
     """
     if "@" in text:
-        # In a spec `@` may match several bots; in a printed table the same text is the unique name of one.
+        # In a spec `@` may match several bots; a table may print the same text as the unique name of one bot.
         bots = store.names.bots()
         printed = dict(zip(long_names(list(bots.values()), store.names.labels()), bots, strict=True))
         if text in printed:
@@ -247,7 +247,7 @@ def shortened(texts: Sequence[str], width: int) -> tuple[str, ...]:
 def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple[str, ...]:
     """Return an unabbreviated name for each competitor, for tables about several tournaments.
 
-    It is the spec or the name that a person chose; if two are equal, their versions or digits of their
+    The name is the spec, or the one that a person chose; if two are equal, versions or digits of the
     identities follow.
 
     Args:

@@ -35,7 +35,7 @@ _WIDE: Final = 256
 _DIGITS: Final = 6
 """Number of decimals of a displayed score."""
 _NODES: Final = 2_000_000
-"""Node limit of the solver for one position: about a tenth of a second."""
+"""Node limit of the solver for one position, which takes about a tenth of a second."""
 
 
 def find_openings(

@@ -73,7 +73,7 @@ class Mistakes(msgspec.Struct, frozen=True, kw_only=True):
     judge: str = ""
     """The judge with the most gradings; empty if there are none."""
     graded: int = 0
-    """Number of matches that it graded."""
+    """Number of matches that this judge graded."""
     read: int = 0
     """Number of the newest graded matches, which are counted here."""
     games: int = 0
@@ -98,7 +98,7 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     side: str
     """Side of the loser: first or second."""
     expected: float | None
-    """Points that the fit of its pool expected for the loser, 0 to 1; None if no table has both bots."""
+    """Points that the fit of the pool expected for the loser, 0 to 1; None if no table has both bots."""
     mistake: int | None
     """Ply of the loser's first mistake, from 1; None if none is known."""
     plies: int
@@ -136,7 +136,7 @@ class Plays:
         self._num_graded = 0
 
     def read_grades(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Read the newest gradings of the solver or, if it has none, of the judge with the most."""
+        """Read the newest gradings of the solver or, if there are none, of the judge with most gradings."""
         where, own, others = self._scope
         judges = self._store.plays.judges(where, own, others)
         if judges and is_wanted():

@@ -90,7 +90,7 @@ class RatedMatches:
             game: canonical spec.
             pool: name of the pool.
             index: index of a bot in the field, by identity.
-            seats: the same by tournament and seat, for filters that read matches.
+            seats: index of a bot in the field by tournament and seat, for filters that read matches.
         """
         if not self._is_kept or self._where.tournament is not None:
             return encounters(self.matches(seats))

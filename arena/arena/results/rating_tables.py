@@ -131,7 +131,7 @@ class Leaderboard:
             counts: counts of rated matches of any game and pool.
             bots: all bots by identity.
             of: the game, and the pool or `all`.
-            book: the same matches.
+            book: the rated matches, which are summed up.
             labels: most recent labels of bots by identity; None if names are not used.
         """
         game, pool = of

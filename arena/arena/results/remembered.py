@@ -30,7 +30,7 @@ _MOST_GAPS: Final = 32_768
 _MOST_ROWS: Final = 32_768
 """Maximum number of encounters in all cached fits together; about 1 kB each."""
 _DIGEST: Final = 16
-"""Bytes of a digest: of a million keys, any two are equal with a chance of 1e-27."""
+"""Number of bytes of a digest: of a million keys, any two are equal with a probability of 1e-27."""
 _RESULTS: Final = 6
 """Number of results of an encounter: losses, draws and wins on both sides."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.results.sides import BotTable
 
 _MISFIT = 3.0
-"""Standard deviations beyond which an encounter does not fit its ratings."""
+"""Number of standard deviations beyond which an encounter does not fit its ratings."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     name: str
     identity: str
-    """SHA-256 of the bot's content, so two versions of a bot are two competitors."""
+    """Identity, a SHA-256 over name, options and files, so two versions of a bot are two competitors."""
     elo: float
     error: float | None
     """Half of the 95 % interval, Elo; None without matches."""
@@ -55,17 +55,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     score_second: float | None
     draw_ratio: float | None
     time: int
-    """Matches forfeited on time."""
+    """Number of matches forfeited on time."""
     illegal: int
     crash: int
     other: int
-    """Matches forfeited for any other reason."""
+    """Number of matches forfeited for any other reason."""
     unique: int
-    """Matches that differ in moves, side or opening."""
+    """Number of matches that differ in moves, side or opening."""
     pairs: int
     """Number of complete pairs."""
     different_pairs: int
-    """Pairs that count: one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     los: float | None
     """Likelihood of superiority over the next bot in rank; None for the last one, or without comparisons."""
     expected_score: float | None
@@ -94,11 +94,12 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     num_repeated: int
     """Number of pairs in the table that repeat earlier ones."""
     num_unrated: int = 0
-    """Matches of sequential tests among the table's bots, which are not rated."""
+    """Number of unrated matches of sequential tests between the table's bots."""
     replayed: bool | None = None
     """Whether ratings and errors of a tournament that was paired by its own results come from its replays.
 
-    Replays are made when the tournament ends. None for other tournaments, and for several.
+    Replays are made when the tournament ends. None for other tournaments, and for tables of several
+    tournaments.
     """
     first_advantage: float
     """Advantage of moving first, Elo."""
@@ -156,7 +157,7 @@ def make_tables(
 
 
 def show_only(tables: Sequence[Table], is_shown: Callable[[Row], bool]) -> list[Table]:
-    """Return the tables with some of their rows; empty tables stay, so that numbers are stable."""
+    """Return the tables with some of their rows; tables without rows stay, to keep the numbers of tables."""
     return [
         msgspec.structs.replace(table, rows=tuple(row for row in table.rows if is_shown(row)))
         for table in tables

@@ -25,7 +25,7 @@ class Tested(NamedTuple):
     num_unrated: int
     """Number of matches of tests that are not rated."""
     rated: Mapping[str, int]
-    """By identity of a bot, the number of its matches from tests with `--rated`, which count."""
+    """Number of matches from tests with `--rated`, which count, by identity of the bot."""
 
 
 def is_test(tournament: TournamentRecord) -> bool:

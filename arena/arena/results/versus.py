@@ -105,7 +105,7 @@ def versus(
     Args:
         store: the store with their matches.
         bot: the first bot, in any form that `names.called` accepts; all versions of a name count.
-        opponent: the second bot, likewise.
+        opponent: the second bot, in the same forms.
         condition: selects the matches.
         is_wanted: polled between queries; once it returns False, details stay empty.
 
@@ -175,7 +175,7 @@ class EventMeetings:
             other: identity of its opponent.
 
         Raises:
-            NotFoundError: they have no rated match in the tournament.
+            NotFoundError: the bots have no rated match in the tournament.
         """
         game, pool, boards = self._record.game, self._record.pool.name, boards_of(self._store)
         names = boards.names

@@ -185,7 +185,8 @@ class _StreamEndpoint(_Endpoint):
                     await send(start)
                     if scope["method"] != "HEAD":
                         async for chunk in answer.content:
-                            # Blocks while the client reads nothing; `connections` disconnects such clients.
+                            # Blocks while the client reads nothing; `server.PatientProtocol` disconnects such
+                            # clients.
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})
                             # After a disconnect `send` returns at once, so this is where the task can be
                             # cancelled.

@@ -1,6 +1,6 @@
 """Checks on every request: host, limits, token, origin; and security headers on every answer.
 
-It is pure ASGI, so that streams pass it chunk by chunk.
+The guard is pure ASGI, so that streams pass it chunk by chunk.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Guard:
             raise ProblemError(403, "A browser may ask for this only from a page of this server.")
 
     def _address(self, scope: Scope, headers: Mapping[str, str]) -> str:
-        """Return the address of the client: that of the connection, or what trusted proxies report."""
+        """Return the client's address: that of the connection, or the one that trusted proxies report."""
         client = scope.get("client")
         address = client[0] if client else ""
         hops = self._settings.proxy_hops

@@ -1,4 +1,4 @@
-"""Limits on requests and streams, by client address and in all."""
+"""Limits on requests and streams, per client address and in total."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 RATE: Final = 50.0
-"""Sustained requests per second of one address; a whole school may share an address."""
+"""Number of sustained requests per second of one address; a whole school may share an address."""
 BURST: Final = 300.0
-"""Requests that one address may send in a burst."""
+"""Number of requests that one address may send in a burst."""
 STREAMS: Final = 64
-"""Streams that one address may keep open."""
+"""Number of streams that one address may keep open."""
 ALL_STREAMS: Final = 1000
-"""Streams of all addresses; each costs about 30 kB."""
+"""Maximum number of streams of all addresses; each takes about 30 kB of memory."""
 _MOST_KNOWN: Final = 10_000
 """Number of addresses whose budgets are kept; if there are more, full budgets are dropped."""
 

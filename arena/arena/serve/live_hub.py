@@ -105,7 +105,7 @@ class Hub:
         """Create a hub; nothing is read yet.
 
         Args:
-            feed: feed of the tournament; closed by `run`.
+            feed: feed of the tournament; closed when the thread of the hub ends.
             links: addresses of other pages.
             delay: number of plies by which positions of running matches are delayed.
             clock: UTC seconds.
@@ -386,7 +386,7 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
 
 
 def _silent(match: MatchView, player: int, num: int) -> SeatView:
-    """Return a seat with what its bot reported with its last visible move."""
+    """Return a seat with the report of its bot on its last visible move."""
     own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
     return replace(
         match.seats[player],

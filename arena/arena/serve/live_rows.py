@@ -57,7 +57,7 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The page to follow, and the position in its stream."""
 
     of: str = WALL
-    """`live` for the live page, `tables` for the first page of the tournament, or the number of a match."""
+    """Page: `live` for the live page, `tables` for the tournament's first page, or the number of a match."""
     after: str = ""
     """The frame that the page has, `EPOCH.N`; empty for none."""
 

@@ -37,7 +37,7 @@ class ShownPage(NamedTuple):
     """The fragments of a page, and the frame at which its stream continues."""
 
     frame: str
-    """`EPOCH.N`."""
+    """Id of the frame, `EPOCH.N`."""
     fragments: Mapping[str, Html]
 
 
@@ -104,7 +104,7 @@ class PageChannel:
         wake: Callable[[], None],
         notify: Callable[[Callable[[], None]], object] | None = None,
     ) -> Viewer:
-        """Add a viewer, whose queue begins with what it lacks: some frames, nothing, or the whole state.
+        """Add a viewer; its queue begins with the data that it lacks: some frames, none, or the whole state.
 
         Args:
             after: the frame that the viewer has; `EPOCH.N`, `N` for one of this channel, or empty for none.
@@ -113,7 +113,7 @@ class PageChannel:
                 them in the publishing thread.
         """
         with self._lock:
-            # What it lacks is determined in one step with its registration, so that no frame falls in
+            # Missing frames are determined in one step with the registration, so that none is lost in
             # between.
             viewer = Viewer(self, wake)
             missing = self._missing(after)
@@ -222,7 +222,7 @@ class Viewer:
         self.is_behind = False
         """Whether the whole state is sent next."""
         self.is_ended = False
-        """Whether nothing will be published after what is queued."""
+        """Whether nothing will be published after the queued chunks."""
         self.wake = wake
 
     def take(self) -> bytes:

@@ -60,7 +60,7 @@ class Reading:
         """Return the tournament with this slug: its name, or its uid if the name cannot be a slug.
 
         Raises:
-            NotFoundError: there is none; the error names the nearest.
+            NotFoundError: there is no such tournament; the message names the closest one.
         """
         found = self.store.tournaments.find(slug)
         if found is None:
@@ -91,7 +91,7 @@ class _Opened:
             self._num_users += 1
 
     def leave(self) -> None:
-        """Count one user less; the last one closes a store that was given up."""
+        """Count one user fewer; the last one closes a store that is to be closed."""
         with self._lock:
             self._num_users -= 1
         self._close_unused()

@@ -58,7 +58,7 @@ class KeptRoute(Route, frozen=True, kw_only=True):
     kept_s: float = 0.0
     """Seconds for which an answer is cached while the store does not change; `inf` for no limit, 0 for never.
 
-    A cached answer may depend only on path, parameters and store; on the caller never, on the time or on
+    A cached answer may depend only on path, parameters and store; never on the caller, and on the time or on
     running processes only if a delay of some seconds is acceptable.
     """
 
@@ -146,6 +146,6 @@ class Raw(msgspec.Struct, frozen=True, kw_only=True):
 
     content: bytes
     media_type: str
-    """Such as `image/svg+xml` or `text/html; charset=utf-8`."""
+    """Media type, such as `image/svg+xml` or `text/html; charset=utf-8`."""
     status: int = 200
     headers: Mapping[str, str] = {}

@@ -32,7 +32,7 @@ _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "imag
 _LEVEL: Final = 6
 """Compression level, which is the default of zlib."""
 REVALIDATE: Final = "private, no-cache"
-"""A browser may keep the answer, but must revalidate it before each use."""
+"""`Cache-Control` of answers that a browser may keep, but must revalidate before each use."""
 
 
 class Whole:
@@ -50,7 +50,7 @@ class Whole:
         """Create an answer.
 
         Args:
-            content: its bytes.
+            content: the uncompressed bytes.
             media_type: such as `text/html; charset=utf-8`.
             status: HTTP status.
             headers: more headers, by lower-case name.

@@ -356,7 +356,7 @@ def make_app(
 
 
 def _raised(request: Request, error: Exception) -> Response:
-    """Raise an unknown address as a problem with the nearest known one; re-raise any other error."""
+    """Raise a problem for an unknown address, with the nearest known one; re-raise any other error."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         path = request.url.path
         known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]

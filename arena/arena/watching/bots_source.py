@@ -251,7 +251,7 @@ def grading_words(match: str, by: str = "", nodes: str = "") -> list[str]:
     """Return the command, without `arena`, that judges a match.
 
     Args:
-        match: its address, or its id in the store.
+        match: address of the match, or its id in the store.
         by: the judge; empty for the solver.
         nodes: node limit per ply; empty for the judge's default.
     """

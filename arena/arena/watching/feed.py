@@ -212,7 +212,7 @@ def awaited(name: str = "") -> Model:
 
 
 class Change(msgspec.Struct, frozen=True):
-    """The difference between what is shown and what is known."""
+    """The difference between two models."""
 
     matches: frozenset[int]
     """Numbers of the matches that changed, appeared or disappeared."""

@@ -36,7 +36,7 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     recorded: Recorded
     tournament: str
-    """Name of its tournament."""
+    """Name of the match's tournament."""
     address: str = ""
     """Address of the match: `live1/89`."""
     specs: tuple[str, str] = ("", "")

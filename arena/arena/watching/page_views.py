@@ -31,7 +31,7 @@ class TournamentPage(msgspec.Struct, frozen=True, kw_only=True):
     goal: str = ""
     """Progress of a sequential test."""
     newest: tuple[MatchRow, ...] = ()
-    """Its newest matches."""
+    """The newest matches of the tournament."""
 
 
 class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
     num_matches: int
     """Number of rated matches."""
     num_forfeits: int
-    """Number of these that it forfeited."""
+    """Number of these matches that the bot forfeited."""
     games: tuple[str, ...]
     """Specs of the bot's games, the one with the most matches first."""
 

@@ -37,16 +37,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind
     address: str
-    """Address with which `arena open` and the palette find it again."""
+    """Address with which `arena open` and the palette find the place again."""
     about: str
     """Description in one line."""
     command: tuple[str, ...]
-    """Words of the command that prints it, without `arena`."""
+    """Words of the command that prints the place, without `arena`."""
     tournament: int = 0
     """Id of the tournament; 0 for a bot."""
     tournament_name: str = ""
     screen: str = ""
-    """`live`, `table` or `matches`; empty otherwise."""
+    """Screen of the tournament: `live`, `table` or `matches`; empty for another place."""
     match: int = 0
     """Id of the match in the store; 0 if it has no result."""
     number: int = 0
@@ -78,7 +78,7 @@ def read_place(option: str | None, text: str) -> Place:
         text: the address.
 
     Raises:
-        NotFoundError: there is none; the message names the closest one.
+        NotFoundError: there is no such place; the message names the closest one.
         StoreError: the store cannot be read.
     """
     if not has_store(option):

@@ -113,7 +113,7 @@ class Query:
             Cancelled: the query was cancelled.
             NoStoreYet: there is no store, and none is expected.
             StoreLost: the store is gone, locked or not readable; the message has one line.
-            StoreError: it cannot be read for another reason.
+            StoreError: the store cannot be read for another reason.
         """
         self.check()
         path = self._place()

@@ -28,7 +28,7 @@ class RunWords(NamedTuple):
     """The state of a run in a word, and a warning."""
 
     state: str
-    """`LIVE`, `PAUSED`, `no coordinator`, ..."""
+    """The state, such as `LIVE`, `PAUSED` or `no coordinator`."""
     warning: str
     """A further warning; empty if there is none or if `state` expresses it."""
 

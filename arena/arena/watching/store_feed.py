@@ -37,7 +37,7 @@ _HEALTH_S: Final = 1.0
 _LIMIT: Final = 500
 """Maximum number of events per poll: a long backlog is read by several polls, so that it delays no frame."""
 _MOST_LOOKS: Final = 3
-"""Attempts to read results and running matches of the same moment."""
+"""Maximum number of attempts to read results and running matches of the same moment."""
 _UNKNOWN: Final = -1
 """Data version that is used if none was read."""
 _KINDS: Final = {*BODIES}
@@ -99,12 +99,12 @@ class StoreFeed:
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> FeedUpdate | None:
-        """Return what is new: first the current state, then the tables.
+        """Return new data: first the current state, then the tables.
 
         Raises:
             Cancelled: `cancel` was called.
             StoreLost: the store is gone, replaced, locked or unreadable.
-            StoreError: it cannot be read for another reason.
+            StoreError: the store cannot be read for another reason.
             ArenaError: the tournament is gone.
         """
         self._query.check()
@@ -256,7 +256,7 @@ class StoreFeed:
         return replace(found, ends=self._ends(store), health=self._look_at_health(store))
 
     def _ends(self, store: Store) -> list[Event]:
-        """Return ends of running matches with stored results; called after everything that counts them."""
+        """Return ends of running matches with stored results; called after all reads that count these."""
         found = [
             store.matches.find_attempt(self._tournament, number, attempt)
             for number, attempt in self._running.items()

@@ -199,7 +199,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
     Args:
         store: the store with the tournament.
         record: the tournament.
-        labels: short labels of its bots, by their names in it.
+        labels: short labels of its bots, by their names in the tournament.
     """
     from arena_db.records import MatchFilter
 

@@ -377,7 +377,7 @@ def answer_of(kind: type[_Answer], name: str, values: dict[str, object]) -> _Ans
     Args:
         kind: the type of the answer.
         name: value of the object's key `type`, such as `match`.
-        values: its other keys.
+        values: values of the other keys.
 
     Raises:
         msgspec.ValidationError: the values do not match the type, which is a fault of the server.
