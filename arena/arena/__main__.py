@@ -8,20 +8,20 @@ from arena.garbage import collect_rarely, leave_garbage
 from arena.interrupts import repeat_lost_interrupts
 
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""How NumPy's linear algebra is told its number of threads, on Linux and Windows, and on macOS."""
+"""Environment variables that limit the threads of NumPy's linear algebra; the second one is for macOS."""
 
-# For workers as well, which import the module that began their run.
+# At import time, so that it also applies to worker processes, which import this module.
 collect_rarely()
 
 
 def main() -> None:
     """Run the command line."""
-    # On a machine that plays matches, the threads that share one small inverse wait for each other by
-    # spinning: a table of 200 bots then takes twice the CPU and the time. NumPy reads this when it is
-    # imported; a value that the user has set counts.
+    # While matches keep all cores busy, threads that share the inversion of one small matrix wait for each
+    # other by spinning: a table of 200 bots then takes twice the CPU and the time. NumPy reads these
+    # variables when it is imported; a value set by the user is kept.
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
-    # Not above: a worker imports the module that began its run, and has no use for a command line.
+    # Imported late: worker processes import this module, too, and need no command line.
     from arena.cli.main import main as run
 
     repeat_lost_interrupts()
@@ -32,7 +32,7 @@ def main() -> None:
 
 
 def _forget_current_folder() -> None:
-    """Import nothing more from the current folder, which `python -m` puts first; a script does not."""
+    """Remove the current folder from `sys.path`, where `python -m` puts it first, unlike a console script."""
     if not sys.flags.safe_path and sys.path[0] in {"", str(Path.cwd())}:
         del sys.path[0]
 

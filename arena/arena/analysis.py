@@ -23,11 +23,11 @@ ADJUDICATION_NODES = 100_000
 SOLVER = "solver"
 """The name of the exact solver among the judges of matches."""
 MAX_LINE = 8
-"""Maximum number of actions kept of an expected line."""
+"""Maximum number of actions of an expected line that are kept."""
 _LINE_NODES = 200_000
 """Minimum positions searched per action of a line, 10 ms; most results are already in the solver's tables."""
 _LINE_SHARE = 100
-"""The search for one action of a line gets one part in this many of the positions for a ply."""
+"""Divisor of the positions per ply that yields the positions per action of a line."""
 
 
 class ActionScore(NamedTuple):
@@ -59,14 +59,14 @@ class Ply(NamedTuple):
     distance_after: int | None
     """Plies to the end under best play after the action; None if unknown."""
     scores: Mapping[int, ActionScore]
-    """Every legal action in the position before the ply, ascending. A bot as judge scores only the actions it
-    was asked about. Empty until the ply has been judged."""
+    """Values of the legal actions in the position before the ply, in ascending order of actions. A bot as
+    judge scores only the actions it was asked about. Empty until the ply has been judged."""
     line: tuple[int, ...]
     """The expected line from the position before the ply: at most `MAX_LINE` actions, a best one first."""
 
     @property
     def loss(self) -> float | None:
-        """What the action gave away: 0 nothing, 1 half a point, 2 a whole point; None if unknown."""
+        """The value that the action lost: 0, 1 for half a point or 2 for a whole point; None if unknown."""
         if self.value_before is None or self.value_after is None:
             return None
         # A bot may value a position higher once it is reached; that is not a negative loss.
@@ -86,7 +86,7 @@ class Side(NamedTuple):
     unknown: int
     """Number of own actions that could not be judged."""
     optimal: int
-    """Number of judged actions that gave nothing away."""
+    """Number of judged actions that lost no value."""
     first_blunder: Ply | None
     """The first action that gave away a win or a draw."""
 
@@ -136,7 +136,7 @@ def analyse_match(
         game: the rules.
         actions: all actions from the initial state.
         num_opening: number of preset actions, which count for neither player.
-        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
+        nodes: maximum number of positions to search per ply; None for as many as take a tenth of a second.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -160,7 +160,7 @@ def judge_plies(
     Args:
         game: the rules.
         actions: all actions from the initial state.
-        nodes: maximum number of positions to search per ply; None for what takes a tenth of a second.
+        nodes: maximum number of positions to search per ply; None for as many as take a tenth of a second.
         known: lines of plies that have already been judged.
 
     Raises:
@@ -203,7 +203,7 @@ def judged_match(plies: Sequence[Ply], num_opening: int, judge: str = SOLVER, id
 
 
 def grading_nodes(game: Game) -> int:
-    """Return the number of positions that the solver may search for a graded ply, ideally all that it needs.
+    """Return the number of positions that the solver may search to grade a ply, ideally enough to solve it.
 
     Raises:
         ConfigError: there is no solver for the game.
@@ -214,8 +214,8 @@ def grading_nodes(game: Game) -> int:
 def adjudicator(game: Game, *, nodes: int) -> Callable[[State], Outcome | None]:
     """Return a function that names the result of a position under best play; None if `nodes` do not suffice.
 
-    It does not use the opening book, so that a match is played well into the middle game. The result for a
-    position is the same in every process and at any time.
+    The solver does not use its opening book, so that a match is played well into the middle game. The result
+    for a position is the same in every process and at any time.
 
     Raises:
         ConfigError: there is no solver for the game.

@@ -47,45 +47,45 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     """A bot that can be entered: its name, its identity, and how to start it."""
 
     label: str
-    """Its name in the tournament."""
+    """Name of the bot in the tournament."""
     record: BotRecord
     spec: str
-    """Its spec, with absolute paths for the files it names, so that they are found from any folder."""
+    """Spec of the bot, with absolute paths of the files it names, so that they are found from any folder."""
     entry: str
-    """Its hook as an entry point, `module:attr`; empty for a bot that cannot be started here."""
+    """Hook of the bot as an entry point, `module:attr`; empty for a bot that cannot be started here."""
     folder: str = ""
-    """The folder its wheel was installed into; empty for a bot of the arena's own environment."""
+    """Folder into which the bot's wheel was installed; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
-    """The options for its hook, with files named as in `record.spec`; see `options_at`."""
+    """Options for the hook, with files named as in `record.spec`; see `options_at`."""
     copies: Mapping[str, str] = {}
     """Paths in the content of the files that options name, by option; for a command by `cmd 0`, `cmd 1`."""
     runtime: str = ""
-    """Path of this machine's program that runs its command; empty if the bot brings its own."""
+    """Path of this machine's program that runs the bot's command; empty if the bot brings its own program."""
     roots: tuple[str, ...] = ()
-    """Folders of its content that come first on its `sys.path`."""
+    """Folders of the bot's content that come first on its `sys.path`."""
     content: str = ""
-    """SHA-256 of its files in hex; empty for a person."""
+    """SHA-256 of the bot's files in hex; empty for a person."""
     num_files: int = 0
-    """Number of files in its content."""
+    """Number of files in the bot's content."""
     place: str = ""
-    """The folder in which its content is kept; empty if it was only hashed."""
+    """Folder in which the bot's content is kept; empty if the content was only hashed."""
     state: str = ""
-    """The status of the files in `place` at the time when they had the hash `content`."""
+    """The status of the files in `place` when their hash `content` was computed."""
     limit: TimeControl | None
-    """Its own limit, or None for the tournament's."""
+    """The bot's own limit; None for that of the tournament."""
     procfs: bool = False
-    """Whether its process may read /proc in tiers that deny this to others."""
+    """Whether the bot's process may read /proc in tiers that deny this to others."""
     allow: tuple[str, ...] = ()
-    """Names in `arena.sandbox.launch.calls.ALLOWABLE` whose system calls it may make in addition."""
+    """Names in `arena.sandbox.launch.calls.ALLOWABLE`, whose system calls the bot may make in addition."""
 
     @property
     def is_absent(self) -> bool:
-        """Whether it cannot be started here: only its record is known, and its files are gone or changed."""
+        """Whether the bot cannot be started here: only its record is known; its files are gone or changed."""
         return not self.entry
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it runs code that is not part of the arena: another distribution, or an adapter."""
+        """Whether the bot runs code that is not part of the arena: another distribution, or an adapter."""
         return self.record.distribution != OURS or _ADAPTERS in self.entry
 
     def options_at(self, root: str) -> dict[str, str]:
@@ -110,9 +110,9 @@ class LeftOut(NamedTuple):
     """A bot that does not take part."""
 
     seat: int
-    """Its index in the list of bots."""
+    """Index of the bot in the list of bots."""
     bot: str
-    """Its label, or, if it has none yet, its text as written."""
+    """Label of the bot or, if it has none yet, its text as written."""
     why: str
 
 
@@ -144,7 +144,7 @@ def resolve(  # noqa: PLR0913 - bots, and how each may be entered
         PluginError: a bot is unknown, its installed files were modified, a file cannot be read, or a spec is
             malformed.
         OptionError: one of the arena's own options has an invalid value.
-        ConfigError: one bot occurs twice without `twins`, two have one name, or a limit is impossible.
+        ConfigError: a bot occurs twice without `twins`, two bots have equal names, or a limit is impossible.
         StoreError: a content cannot be written.
     """
     found: list[Competitor] = []
@@ -167,7 +167,7 @@ def resolve(  # noqa: PLR0913 - bots, and how each may be entered
             continue
         found.append(competitor)
         called.append((names, text))
-    # If a kept version of a bot takes part, its other versions show their versions as well.
+    # If a kept version of a bot takes part, the labels of its other versions contain their versions as well.
     names_of = [
         names if names.is_given or bot.record.name not in frozen else names.with_version()
         for bot, (names, _) in zip(found, called, strict=True)
@@ -180,7 +180,7 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
     """Check that neither a bot nor another one with its name has already been entered.
 
     Raises:
-        ConfigError: it has.
+        ConfigError: one of them has been entered.
     """
     for other, written in others:
         if other.identity == bot.identity:
@@ -193,7 +193,7 @@ def _refuse_doubles(bot: Called, text: str, others: Sequence[tuple[Called, str]]
 
 
 def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
-    """Return a bot under the record by which a store knows it; None if it has become a different bot.
+    """Return the bot with the record that a store has of it; None if its files or options have changed.
 
     Stores of earlier versions identify bots without their code, and even older ones without their weights.
     """
@@ -211,7 +211,7 @@ def as_entered(bot: Competitor, was: BotRecord) -> Competitor | None:
 
 
 def entered(was: BotRecord, label: str) -> Competitor | None:
-    """Return a competitor as it was entered before, from its kept content; None if that is gone."""
+    """Return a competitor as it was entered before, from its kept content; None if the content is gone."""
     bot = _read_entered(was)
     if bot is None or not was.content:
         return None
@@ -228,7 +228,7 @@ def entered_spec(was: BotRecord) -> str:
 
 
 def _read_entered(was: BotRecord) -> Competitor | None:
-    """Return what was stored to start a bot again, if it can be read; its content may be gone."""
+    """Return the stored data for starting a bot again; None if unreadable. The bot's content may be gone."""
     data = store.read_entered(was.identity)
     if data is None:
         return None
@@ -296,7 +296,7 @@ def _resolve_one(
 
 
 def _resolve_kept(text: str, listing: Listing, *, in_place: bool) -> tuple[Competitor, Called] | None:
-    """Return the kept bot that a spec with a version names; None if it names an installed bot or none.
+    """Return the kept bot that a spec with a version names; None for an installed or unknown bot.
 
     Raises:
         PluginError: several kept bots match, its copy is gone, or it is to run in this process.
@@ -378,8 +378,8 @@ def _names_for(
 ) -> tuple[str, ...]:
     """Return possible names of a bot, from short to long.
 
-    They are its spec, with more and more of the folders that its files are in, then with its version and the
-    first digits of its content hash.
+    The names are the spec, with more and more of the folders of the bot's files, then with its version and
+    the first digits of its content hash.
     """
     own = {key: place.parts for key, place in named.sources.items() if key in named.copies}
     if PROGRAM_FOLDER in own:

@@ -2,10 +2,9 @@
 
 ArenaError                (see arena_plugins.errors for the whole tree)
 ├── StoreError                the store is damaged, newer, foreign, locked or full
-├── ConfigError               options or files that do not describe a valid tournament
-├── BotFailedError            a bot does not start, or fails its first position or its check
-├── NotFoundError             nothing has the requested name, number or address
-└── ExportError               an export cannot be written or read again
+├── ConfigError               options or files that are invalid, or do not fit together ├── BotFailedError
+a bot does not start, or fails its first position or its check ├── NotFoundError             nothing has the
+requested name, number or address └── ExportError               an export cannot be written or read again
 """
 
 from arena_plugins.errors import (
@@ -26,7 +25,7 @@ class StoreError(ArenaError):
 
 
 class ConfigError(ArenaError):
-    """An option, a file or a combination of them does not describe a valid tournament."""
+    """An option, a file or a combination of them is invalid; the message says why."""
 
 
 class NotFoundError(ArenaError):

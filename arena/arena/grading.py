@@ -95,7 +95,7 @@ def make_judge(
 
     Raises:
         ConfigError: there is no solver for the game, or the options are incompatible.
-        PluginError: there is no such bot; names the closest one.
+        PluginError: there is no such bot; the message names the closest one.
     """
     if nodes is not None and nodes < 1:
         raise ConfigError(f"--nodes {nodes} is not a whole number from 1")
@@ -250,7 +250,8 @@ def _judged(ply: int, states: Sequence[State], action: int, answer: Answer, afte
 
 
 _WRITE_S = 0.2
-"""Minimum seconds between two writes: each is synced to the disk, and a kill loses at most this much work."""
+"""Minimum seconds between two writes, each of which is synced to the disk; a kill loses at most this much
+work."""
 
 
 def grade_match(
@@ -278,7 +279,7 @@ def grade_match(
         ArenaError: the judge cannot grade it, or the store cannot be written.
     """
     if keep:
-        # Before the work that could not be stored.
+        # Checked first, because grades could not be stored in a cold tournament.
         store.cold.require_warm(match.tournament)
     analysis = _begun(store, match, judge)
     known = {ply: said for ply, said in enumerate(analysis.plies) if said.is_judged}

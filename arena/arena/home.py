@@ -128,12 +128,12 @@ def open_store(
         option: path, `sqlite:///path` or `postgresql://USER@HOST/DB`; None for the default, whose folder is
             created if needed.
         read_only: never write; an older store is then rejected instead of upgraded.
-        fast: faster commits, of which the last may be lost in a power failure.
+        fast: faster commits; a power failure may lose the last ones.
         create: create the store if it does not exist.
         busy_ms: milliseconds to wait for another process that has locked it.
 
     Raises:
-        StoreError: it is missing, damaged, foreign, newer or locked, or the place cannot hold a store.
+        StoreError: the store is missing, damaged, foreign, newer or locked, or its place cannot hold one.
     """
     place = store_place(option)
     with store_errors():
@@ -188,11 +188,12 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
     """Raise a StoreError in place of the Python errors that implausible values of a damaged store cause.
 
     A damaged page may contain any text in place of an outcome, a configuration or a game. The store is
-    checked before it is blamed, so that a bug of ours in an intact store propagates unchanged.
+    checked first, so that an error caused by a bug in the Arena propagates unchanged.
 
     Args:
         store: the store that is read.
-        find_faults: checks it, for callers that cannot afford a full check each time; None for a full check.
+        find_faults: a function that checks the store, for callers that cannot afford a full check each time;
+            None for a full check.
 
     Raises:
         StoreError: the store is damaged.
@@ -218,7 +219,8 @@ def restore_store(backup: Path, option: str | None = None) -> Path | None:
         option: path or `sqlite:///path` of the store; None for the default, which is created if needed.
 
     Returns:
-        The new path of the old store, with its log and its pending results beside it; None if there was none.
+        The new path of the old store, with its log and its pending results beside it; None if there was no
+        store.
 
     Raises:
         StoreError: the backup is missing, foreign, newer, damaged or the store itself, or the store is in

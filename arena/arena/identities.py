@@ -34,7 +34,7 @@ def identity_of(name: str, entry: str, options: Mapping[str, str], content: str)
     Args:
         name: the bot's name.
         entry: the entry point of its hook.
-        options: its options, with files given by their paths in the content.
+        options: the bot's options, with files given by their paths in the content.
         content: SHA-256 of its files.
     """
     canonical = json.dumps([name, entry, dict(options), content], sort_keys=True)
@@ -42,7 +42,7 @@ def identity_of(name: str, entry: str, options: Mapping[str, str], content: str)
 
 
 def hashed_before(spec: Spec) -> tuple[str, dict[str, str]]:
-    """Return the spec and file hashes that identities were computed from before code was hashed."""
+    """Return the spec and file hashes from which identities were computed before code was hashed."""
     options = {key: value for key, value in spec.options.items() if key != NAME}
     files: dict[str, Path] = {}
     for key, value in options.items():
@@ -144,8 +144,8 @@ def _read_index(path: Path) -> Index:
     """Read an index; without one, every file counts.
 
     Raises:
-        PluginError: it is malformed.
-        OSError: it cannot be read.
+        PluginError: the index is malformed.
+        OSError: the index cannot be read.
     """
     try:
         return msgspec.toml.decode(path.read_bytes(), type=Index)
@@ -162,6 +162,6 @@ def _hash(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _remembered_hash(path: Path, *state: int) -> str:
-    """Return the hash of a file; cached by its status, because a dashboard asks repeatedly."""
+    """Return the hash of a file; cached by size, time and inode, because a dashboard asks repeatedly."""
     del state
     return hash_file(path)

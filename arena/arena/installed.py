@@ -15,7 +15,7 @@ _INTERPRETER = re.compile(
 )
 """Matches programs that run other programs."""
 _FIRST_LINE = 256
-"""Bytes of a script's first line that Linux reads."""
+"""Number of bytes of a script's first line that Linux reads."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix/store")
 
 
@@ -27,7 +27,7 @@ def is_system(program: Path) -> bool:
 def is_installed(program: Path) -> bool:
     """Return whether a program, with links resolved, belongs to this machine and not to a bot.
 
-    It does if it is in a system folder, beside the interpreter of this process, or found by `PATH`.
+    Programs in a system folder, beside the interpreter of this process, or found by `PATH` belong to it.
     """
     real = Path(os.path.realpath(program))
     if is_system(real) or real.is_relative_to(os.path.realpath(sys.base_prefix)):
@@ -46,8 +46,9 @@ def is_interpreter(name: str) -> bool:
 def find_program(word: str) -> Path | None:
     """Return the program that `PATH` finds for a name without folders; None if there is none.
 
-    Version managers install scripts under the names of interpreters, which start the right one as a new
-    process. Bots must not do that, so binaries are preferred to scripts for interpreters.
+    Version managers install scripts under the names of interpreters; such a script starts the selected
+    interpreter as a new process. Bots must not do that, so binaries are preferred to scripts for
+    interpreters.
     """
     if not word or "/" in word or "\0" in word:
         return None
@@ -68,7 +69,7 @@ def is_script(program: str | Path) -> bool:
 
 
 def script_words(script: str | Path) -> list[str]:
-    """Return the words of a script's first line, the program that runs it first; empty for other files."""
+    """Return the words of a script's first line, beginning with its interpreter; empty for other files."""
     try:
         with Path(script).open("rb") as file:
             line = file.readline(_FIRST_LINE)

@@ -20,11 +20,11 @@ _AGAIN_S: Final = 0.01
 
 
 def repeat_lost_interrupts() -> None:
-    """From now on, repeat an interrupt that was raised where Python lets no exception out.
+    """From now on, repeat an interrupt that was raised where Python does not propagate exceptions.
 
     Python calls a signal's handler between any two instructions of the main thread, also in the middle of a
-    finaliser or of a callback of a weak reference. An exception there is printed as ignored and dropped, so
-    the command would go on as if nobody had asked it to end. Imports alone make hundreds of such callbacks.
+    finaliser or of a callback of a weak reference. An exception there is only reported as ignored, so the
+    command would continue as if it had not been interrupted. Imports alone cause hundreds of such callbacks.
     """
     report = sys.unraisablehook
     main = threading.main_thread().ident or 0
@@ -38,7 +38,7 @@ def repeat_lost_interrupts() -> None:
 
     def repeat() -> None:
         time.sleep(_AGAIN_S)
-        # A busy machine may not have let it return from starting this thread.
+        # On a busy machine `hear` may still be in the call that started this thread.
         while is_hearing():
             time.sleep(_AGAIN_S)
         _repeat()
@@ -47,7 +47,8 @@ def repeat_lost_interrupts() -> None:
         if not issubclass(lost.exc_type, KeyboardInterrupt):
             report(lost)
         elif threading.current_thread() is threading.main_thread():
-            # Not from here, where it would be lost as well. Python that is ending starts no more threads.
+            # Repeated by another thread, since an interrupt raised here would be lost as well. An interpreter
+            # that is shutting down starts no threads and raises RuntimeError.
             with suppress(RuntimeError):
                 threading.Thread(target=repeat, name="interrupt", daemon=True).start()
 
@@ -55,7 +56,7 @@ def repeat_lost_interrupts() -> None:
 
 
 def _repeat() -> None:
-    # Whichever has a handler: it is one of ours or Python's, and a process in the background ignores Ctrl-C.
+    # Send the first signal that has a handler, ours or Python's: a process in the background ignores SIGINT.
     for kind in _KINDS:
         if callable(signal.getsignal(kind)):
             interrupt_main_thread(kind)

@@ -1,4 +1,4 @@
-"""Plays one match: the opening, the questions in turn, the outcome."""
+"""Plays one match: the opening, the requests for moves in turn, the outcome."""
 
 from __future__ import annotations
 
@@ -85,15 +85,15 @@ class MatchResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def values(self) -> tuple[float | None, ...]:
-        """The result that the mover expected, per action, for the side to move in [-1, 1]."""
+        """Result expected by the mover of each action, in [-1, 1] for the mover; None if not reported."""
         return tuple(None if info is None else info.value for info in self.infos)
 
 
 def match_seed(tournament_seed: int, pairing: int, match_no: int, player: int) -> int:
     """Return a player's seed for a match, an int below 2^53.
 
-    It is the top 53 bits of the SHA-256 of `tournament_seed/pairing/match_no/player`, all decimal; `pairing`
-    is the index of the encounter and `match_no` the index within it, both from 0.
+    The seed is the top 53 bits of the SHA-256 of `tournament_seed/pairing/match_no/player`, all decimal;
+    `pairing` is the index of the encounter and `match_no` the index within it, both from 0.
     """
     text = f"{tournament_seed}/{pairing}/{match_no}/{player}"
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 11
@@ -137,7 +137,7 @@ def play_match(  # noqa: PLR0913 - one keyword per hook and option
     try:
         return match.result(match.play())
     except Exception as error:  # noqa: BLE001 - a bug in the arena must not cost more than this match
-        is_known = isinstance(error, ArenaError)  # its text says what to do
+        is_known = isinstance(error, ArenaError)  # its message says what to do
         fault: Detail = {"cause": str(error)} if is_known else {"traceback": traceback.format_exc()}
         match.close()
         return match.result(Ending(Outcome.VOID, Termination.ARENA_ERROR, fault))
@@ -337,8 +337,9 @@ class _Match:
     def _judge_idle(self, ending: Ending) -> Ending:
         """Return the ending after judging bots that pondered while they had to wait.
 
-        One that pondered forfeits, whatever ended the match; if both did, the match is void. A bot that was
-        asked for a move was judged before that question; here only bots that waited at the end are judged.
+        A bot that pondered forfeits, however the match ended; if both pondered, the match is void. A bot that
+        was asked for a move was judged before that question; here only bots that waited at the end are
+        judged.
         """
         if ending.outcome is _VOID:
             return ending

@@ -28,14 +28,14 @@ class Called(NamedTuple):
     """Possible names of a competitor."""
 
     identity: str
-    """Competitors with the same identity are the same bot."""
+    """Identity; competitors with the same identity are the same bot."""
     names: tuple[str, ...]
-    """At least one name, from the shortest to the most specific."""
+    """The names, at least one, from the shortest to the most specific."""
     is_given: bool
     """Whether a person chose the name."""
 
     def with_version(self) -> Called:
-        """Return the competitor with only the names that contain its version; a chosen name has none."""
+        """Return the competitor with only the names that contain its version; not for a chosen name."""
         return self._replace(names=self.names[-_NUM_VERSIONED:])
 
 
@@ -104,7 +104,7 @@ def check_name(owner: str, name: str) -> str:
     """Return the name that a person gave to a bot, if it is valid.
 
     Raises:
-        OptionError: it is empty, too long, or not a single line of text.
+        OptionError: the name is empty, too long, or not a single line of text.
     """
     if not name or clean_text(name, _MAX_NAME) != name or name != name.strip():
         raise OptionError(
@@ -123,7 +123,7 @@ def check_text(what: str, text: str, most: int = MAX_TEXT) -> str:
         most: maximum number of characters.
 
     Raises:
-        ConfigError: it is too long, contains a NUL character, or is not valid Unicode.
+        ConfigError: the text is too long, contains a NUL character, or is not valid Unicode.
     """
     if len(text) > most:
         raise ConfigError(f"{what} has {len(text):,} characters; give at most {most:,}")

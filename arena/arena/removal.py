@@ -17,7 +17,7 @@ SECONDS = 30.0
 _HAS_DIR_FD = {os.open, os.rename, os.rmdir, os.unlink} <= os.supports_dir_fd and os.scandir in os.supports_fd
 _FOLDER = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _LOOK_UP = getattr(os, "O_PATH", 0)
-"""Opens a folder only to resolve names in it, whatever its mode; available on Linux."""
+"""Flag that opens a folder only to resolve names in it, whatever its mode; 0 on systems other than Linux."""
 
 
 class _OpenFolder(NamedTuple):
@@ -25,9 +25,9 @@ class _OpenFolder(NamedTuple):
 
     descriptor: int
     device: int
-    """Its file system; entries on other file systems are not removed."""
+    """Number of the folder's file system; entries on other file systems are not removed."""
     deadline: float
-    """Time to give up, by `time.monotonic`."""
+    """Time at which the removal gives up, by `time.monotonic`."""
 
 
 def remove(path: str | os.PathLike[str], seconds: float = SECONDS) -> None:
@@ -87,7 +87,7 @@ def _pass(place: _OpenFolder) -> bool:
 
 
 def _flatten(place: _OpenFolder, name: str) -> bool:
-    """Empty and remove a folder in the top folder; its subfolders are moved up instead."""
+    """Empty and remove a folder of the top folder; its subfolders are moved into the top folder."""
     has_changed = False
     with suppress(OSError):
         folder = _open(place.descriptor, name)

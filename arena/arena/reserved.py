@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena_plugins.spec import Spec
 
 NAME: Final = "name"
-"""The name that a person gives to the bot."""
+"""Key of the option with the name that a person gives to the bot."""
 _LIMIT_KEYS = ("tc", "st", "nodes")
 _PROCFS = "procfs"
 _ALLOW = "allow"
@@ -24,7 +24,7 @@ def may_read_proc(spec: Spec) -> bool:
     """Return the value of the option `procfs`.
 
     Raises:
-        OptionError: it is neither on nor off.
+        OptionError: the value is neither on nor off.
     """
     return OptionReader(spec.name, spec.options).flag(_PROCFS, default=False)
 
@@ -47,7 +47,7 @@ def own_limit(spec: Spec, margin_ms: int) -> TimeControl | None:
 
     Raises:
         OptionError: a value is not a number.
-        ConfigError: there is no such limit.
+        ConfigError: the values do not form a possible limit.
     """
     if not any(key in spec.options for key in _LIMIT_KEYS):
         return None

@@ -1,4 +1,4 @@
-"""Writes a store as a folder of pages; a second run replaces only what has changed, each file atomically."""
+"""Writes a store as a folder of pages; a second run replaces only changed files, each of them atomically."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ class _Site:
             self._folder.write(f"a/{name}", content)
 
     def write_bots(self) -> None:
-        """Write the list of bots and their pages; all are rendered again, since any match changes ratings."""
+        """Write the list of bots and their pages; all are rewritten, since any match changes ratings."""
         bots = self._profiles.bots()
         bots = msgspec.structs.replace(
             bots, bots=tuple(bot for bot in bots.bots if self._all.bot(bot.identity) is not None)
@@ -292,7 +292,7 @@ def _read_mark(folder: Folder) -> dict[str, str]:
 
 
 MARK: Final = ".arena-site.json"
-"""The file that identifies a folder as a site of ours; it holds the digests of the pages."""
+"""The file that identifies a folder as an exported site; it holds the digests of the pages."""
 
 
 class Folder:

@@ -158,7 +158,7 @@ def list_(*, form: str) -> None:
 @db_option
 @format_option
 def info(bot: str, *, db: str | None, form: str) -> None:
-    """Show what is known of BOT: its origin, its identity, and its matches with each content."""
+    """Show the origin and the identity of BOT, and its matches with each content."""
     from arena.cli.output import emit_one, say
     from arena.coordinator.changes import played_before
     from arena.entrants import resolve
@@ -345,7 +345,7 @@ bots.add_command(show_bot)
 
 
 def _content_line(competitor: Competitor, played: Sequence[Played]) -> str:
-    """Return a line about the content of a bot, and how its matches are divided among its contents."""
+    """Return a line with the content of a bot, and the number of its matches with each content."""
     from arena.entrants import short
 
     plural = "" if competitor.num_files == 1 else "s"

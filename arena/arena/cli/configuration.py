@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from arena.coordinator.config import TournamentConfig
 
 _EXCLUDED = {"tc": ("st", "bank"), "st": ("tc",), "bank": ("tc",)}
-"""Limits that a given limit overrides when they come from a file further away."""
+"""Limits that each limit overrides if they come from a source of lower precedence."""
 
 
 def configuration(

@@ -81,7 +81,7 @@ def _checked(store: Store, *, quick: bool) -> Exit:
     faults = store.integrity.check(quick=quick)
     notes: list[str] = []
     if not faults and not quick:
-        # A store that contradicts itself is not compared with anything else.
+        # The audit is skipped if the store itself is inconsistent.
         from arena.coordinator.audit import audit
 
         for found in audit(store):

@@ -1,4 +1,4 @@
-"""`arena doctor`: which isolation tiers this machine has, proved by attacks, and what else it guarantees."""
+"""`arena doctor`: the isolation tiers of this machine, tested by attacks, and its other guarantees."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class MachineFacts(NamedTuple):
     causes: dict[str, str]
     """The reason why a tier is not available, by tier."""
     cures: dict[str, str]
-    """What the user can do about it, by tier, where known."""
+    """How the user can make a tier available, by tier, where known."""
     kernel: str
     landlock: int
     user: str

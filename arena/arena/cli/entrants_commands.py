@@ -70,8 +70,8 @@ def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
 def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Disqualify BOT from the tournament NAME: it plays no more matches, and all its matches are void.
 
-    They stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss tournament and
-    a knockout. arena unvoid makes them count again.
+    The matches stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss
+    tournament and a knockout. arena unvoid makes them count again.
     """
     from arena.cli.output import say
     from arena.coordinator import joining
@@ -132,7 +132,7 @@ def _is_run(store: Store, event: TournamentRecord) -> bool:
 
 
 _AGAIN = ("concurrency", "force_concurrency", "max_time", "executor", "keys", "cluster")
-"""Options of a run that continues a stored ladder."""
+"""Options that may be given to continue a stored ladder."""
 
 
 @click.group(cls=RichGroup)
@@ -259,7 +259,7 @@ def _check_ladder(db: str | None, name: str) -> None:
 
     Raises:
         NotFoundError: there is no such tournament.
-        ConfigError: it is of another type.
+        ConfigError: the tournament is of another type.
     """
     from arena.coordinator.joining import find_ladder
     from arena.home import open_store

@@ -49,7 +49,7 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Distinguish a damaged store from a wrong place or name, a lost lease and a failing disk."""
+    """Return the exit status for an error of the store, according to its cause."""
     from arena_db import errors
 
     cause = error.__cause__
@@ -73,16 +73,16 @@ def _store_exit(error: StoreError) -> Exit:
 class ArenaGroup(RichGroup):
     """The root of the commands: a command returns its exit status, an error ends as one line on stderr.
 
-    A command's module is imported when the command is asked for. All of them together take about 80 ms, and
-    1 to 3 MB that a dashboard or a server would hold as long as it runs.
+    A command's module is imported only when the command is run. All modules together take about 80 ms, and 1
+    to 3 MB of memory for as long as a dashboard or a server runs.
     """
 
     def __init__(self, *, loaders: Mapping[str, Loader] | None = None, **named: Any) -> None:  # noqa: ANN401 - click's
-        """Make the group.
+        """Create the group.
 
         Args:
-            loaders: by the name of a command, what imports its module and returns the commands there.
-            named: what click's group takes.
+            loaders: for each command name, a function that imports its module and returns the commands in it.
+            named: keyword arguments of click's group.
         """
         super().__init__(**named)
         self._loaders = loaders or {}
@@ -103,7 +103,7 @@ class ArenaGroup(RichGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if self.get_command(ctx, args[0]) is None:
-            # Click suggests names among the commands that it holds itself.
+            # Click suggests only names of commands that are in `self.commands`.
             found = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
             self.commands = {name: command for name, command in found.items() if command is not None}
         return super().resolve_command(ctx, args)
@@ -132,7 +132,7 @@ def _status(command: Callable[[], object]) -> int:
     except click.Abort:
         return _complain("arena", "aborted", Exit.RUN_ERROR)
     except OSError as error:
-        # Python flushes stdout at exit, and what is left in the buffer would fail once more.
+        # Python flushes stdout at exit, and the rest of the buffer would cause a second error.
         sys.stdout = io.StringIO()
         return _complain(
             "arena", f"{error.filename or 'the output'}: {error.strerror or error}", Exit.RUN_ERROR

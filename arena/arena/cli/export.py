@@ -35,7 +35,7 @@ _INTERVAL = 1.0
 
 
 class _ExportOptions(NamedTuple):
-    """What is exported of the chosen matches, and in which form."""
+    """Options of `arena export` for the format and the contents of an export."""
 
     form: str
     split: float | None
@@ -70,10 +70,10 @@ class _ExportOptions(NamedTuple):
         )
 
     def check(self) -> None:
-        """Check that options of positions are not given for a file of matches.
+        """Check that options for positions are not given for a file of matches.
 
         Raises:
-            ConfigError: they are.
+            ConfigError: one is given.
         """
         is_given = self.split is not None or self.salt is not None or self.dedup or self.disjoint
         if self.form in _TEXTS and is_given:
@@ -182,7 +182,7 @@ class _Progress:
         self._is_drawn = False
 
     def __call__(self, done: int, total: int, positions: int) -> None:
-        """Print the progress if it is time, or if the export is complete."""
+        """Print the progress if an update is due, or if the export is complete."""
         now = self._clock()
         if now - self._shown_at < _INTERVAL and done < total:
             return

@@ -1,4 +1,4 @@
-"""Options that choose matches; each stands for a word of the filter language."""
+"""Options that choose matches; each stands for a term of the filter language."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 class _Option(NamedTuple):
-    """An option and the word of the filter language that it stands for."""
+    """An option and the term of the filter language that it stands for."""
 
     flag: str
     word: str

@@ -93,7 +93,7 @@ def grade_address(what: str, db: str | None, wish: GradeWish, form: str | None) 
     Raises:
         NotFoundError: there is no such match or tournament.
         ConfigError: there is no exact solver for the game, and no bot was named.
-        ArenaError: the judge cannot judge it.
+        ArenaError: the judge cannot judge a match.
     """
     from arena.cli.output import emit
     from arena.executor.workspace import workspace

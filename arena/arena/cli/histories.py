@@ -197,9 +197,9 @@ _MOST_COLUMNS: Final = 100
 _NAME: Final = 40
 """Maximum number of characters of a curve's name."""
 _NICE: Final = (1, 2, 5)
-"""Steps between rows, times a power of ten."""
+"""Possible steps between rows, to be multiplied by a power of ten."""
 _EVERY_LABEL: Final = 4
-"""Rows from one label of the vertical axis to the next."""
+"""Number of rows from one label of the vertical axis to the next."""
 
 _Grid = list[list[tuple[str, int] | None]]
 

@@ -35,7 +35,7 @@ _COLUMNS = {
 _LIMIT = 50
 """Default number of matches in a table."""
 _PAGE = 500
-"""Number of matches read at once: a pipe that closes early costs no more than these."""
+"""Number of matches read at once: if a pipe closes early, at most these have been read in vain."""
 
 
 @click.command(cls=RichCommand)
@@ -77,7 +77,7 @@ def matches(chosen: MatchChoice, *, limit: int | None, before: str | None, form:
 
 
 def _for_people(match: StoredMatch) -> dict[str, object]:
-    """Return a table row; its end includes why a match is void, which has its own key in other formats."""
+    """Return a table row; its `reason` includes why a match is void, a separate key in other formats."""
     from arena.results.corrections import ending_of
     from arena.watching.objects import stored_match_object
 
@@ -139,7 +139,7 @@ class _Pages:
 def show(address: str, *, form: str, db: str | None, config: bool, grade: bool) -> None:
     """Show a tournament, ADDRESS spring, a match, spring/89, or a position of it, spring/89:17, in full.
 
-    Of a match without a result the known moves are shown.
+    For a match without a result, the moves received so far are shown.
     """
     if grade:
         from arena.cli.grade_command import GradeWish, grade_address
@@ -224,7 +224,7 @@ def _show_unplayed(store: Store, address: Address, form: str) -> None:
     """Print a planned match: players, opening, and the moves received so far.
 
     Raises:
-        NotFoundError: it has fewer plies than the address says.
+        NotFoundError: the match has fewer plies than the address says.
     """
     import msgspec
 

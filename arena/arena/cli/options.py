@@ -60,7 +60,7 @@ def as_one(
 
     Args:
         name: the parameter of the command.
-        made: makes the value; its parameters are those of the options.
+        made: creates the value; each of its parameters is filled from the option of the same name.
     """
     parts = tuple(signature(made).parameters)
 
@@ -76,7 +76,7 @@ def as_one(
 
 
 def db_option(command: _Command) -> _Command:
-    """Add the options that choose the store; the command gets its place as `db`."""
+    """Add the options that choose the store; the command receives the value of --db as `db`."""
     return click.option("--db", **_PLACE)(click.option("--db-insecure", **_INSECURE_FLAG)(command))
 
 
@@ -98,20 +98,20 @@ class RunOptions(NamedTuple):
     strict: bool
     quiet: bool
     form: str
-    """text or ndjson."""
+    """Output format, text or ndjson."""
     pgnout: Path | None = None
     """The file to which the matches are written as PGN when the run ends."""
 
 
 class StartOptions(NamedTuple):
-    """How a new tournament is begun."""
+    """The options for starting a new tournament."""
 
     config: Path | None
-    """A TOML file with its definition, which options override."""
+    """A TOML file with the tournament's definition, which options override."""
     dry_run: bool
     """Whether only the plan is printed."""
     tui: bool
-    """Whether it is played in the background while the dashboard shows it."""
+    """Whether the tournament is played in the background while the dashboard shows it."""
 
 
 _start = as_one("start", StartOptions)

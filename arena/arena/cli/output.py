@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _WIDE = 4096
-"""Columns; wide enough that rich leaves nothing out, and the terminal breaks long lines."""
+"""Width in columns, so large that rich truncates nothing; the terminal wraps long lines."""
 _LINE = 4000
 """Maximum number of characters printed of a line."""
 _CELL = 200
@@ -122,7 +122,7 @@ def _print_whole_table(rows: Sequence[Row], columns: Mapping[str, str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    # ASCII only, so that it looks the same on every terminal.
+    # ASCII only, so that the table looks the same on every terminal.
     rule = Box("    \n    \n -- \n    \n    \n    \n    \n    \n", ascii=True)
     table = Table(box=rule, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     body = [[format_cell(row[key]) for key in columns] for row in rows]

@@ -76,7 +76,7 @@ def say_how_to_begin(db: str | None) -> None:
 
 
 def _print_past(db: str | None, address: Address) -> set[int]:
-    """Print a line for each stored match of a tournament, by number; return their numbers in the store."""
+    """Print a line for each stored match of a tournament, by number; return the store ids of the matches."""
     known: set[int] = set()
     with open_store(db, read_only=True, create=False) as store:
         for match in store.matches.of_tournament(address.tournament.id):
@@ -100,11 +100,10 @@ def follow_plain(
         feed: the source of the events.
         wait: waits the given number of seconds between two polls.
         number: number of the chosen match; None for all.
-        known: numbers in the store of the matches that were printed before; None prints a summary of the
-            past.
+        known: store ids of the matches that were printed before; None prints a summary of the past instead.
 
     Raises:
-        ArenaError: the feed fails for a reason that will not pass.
+        ArenaError: the feed fails permanently.
     """
     has_standings = known is not None or number is not None
     looks_left = _LAST_LOOKS
@@ -116,7 +115,7 @@ def follow_plain(
         trouble = _print_trouble(error, trouble)
         if batch is not None:
             view = _print_batch(batch, view, number, known, is_first=is_first)
-            # A viewer from before the first match has seen all results as lines.
+            # A viewer that was present before the first match has seen all results as lines.
             has_standings = has_standings or (is_first and not view.finished)
             standings = batch.facts.get("standings")
             if not has_standings and isinstance(standings, StandingsView):
@@ -166,7 +165,7 @@ def _print_batch(
 def _print_view(
     batch: FeedUpdate, view: LiveView, number: int | None, known: Container[int] | None, *, is_first: bool
 ) -> LiveView:
-    """Print what is new in a batch that replaces the whole view."""
+    """Print the news of a batch that replaces the whole view."""
     if batch.view is not None:
         told = {(match.number, match.attempt) for match in view.finished}
         before, view = view, _played(batch.view, batch.health)
@@ -205,12 +204,12 @@ def _since(new: list[FinishedMatch], view: LiveView, known: Container[int] | Non
 
 
 def _played(view: LiveView, health: Health | None) -> LiveView:
-    """Return a view without the rate if the process that plays is gone or silent."""
+    """Return a view without the rate if the coordinator is gone or not responding."""
     return stalled(view) if health is not None and (health.is_gone or health.is_silent) else view
 
 
 def _print_health(health: Health, before: Health, view: LiveView) -> Health:
-    """Report that the process that plays has fallen silent or is back; return its health now."""
+    """Report that the coordinator has stopped responding or responds again; return its present health."""
     name = view.progress.name or "tournament"
     if health.is_silent and not before.is_silent and health.heartbeat_t is not None:
         silence = duration_text(time.time() - health.heartbeat_t)

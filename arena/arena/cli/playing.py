@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 
 def coordinate(db: str | None, config: PlayConfig | None, attach: str | None) -> Exit:
-    """Referee a new play, or continue a stored one; moves are read from the store.
+    """Referee a new session, or continue a stored one; the person's moves are read from the store.
 
     Raises:
         BotFailedError: the bot does not start.
-        ArenaError: the play is not possible.
+        ArenaError: the session cannot be played.
     """
     with open_store(db) as store:
         if config is None:
@@ -89,14 +89,14 @@ HELP = (
 
 
 class _PlainPlay:
-    """One person in a play: prints the events, and asks for a line whenever it is the person's turn."""
+    """The text interface of a session: prints events, and reads a line whenever it is the person's turn."""
 
     def __init__(self, link: Link, record: TournamentRecord, lines: TextIO) -> None:
-        """Attach to a play.
+        """Attach to a session.
 
         Args:
             link: the connection to its coordinator.
-            record: the play.
+            record: the session.
             lines: the input of the person.
         """
         self._link = link
@@ -136,7 +136,7 @@ class _PlainPlay:
         return self._view.matches[max(self._view.matches)]
 
     def _catch_up(self) -> bool:
-        """Print events until the person has to act; return False once the play has ended."""
+        """Print events until the person has to act; return False once the session has ended."""
         while True:
             batch = self._feed.poll()
             if batch is not None:
@@ -151,7 +151,7 @@ class _PlainPlay:
             time.sleep(min(0.05, self._feed.interval))
 
     def _is_due(self) -> bool:
-        """Return whether the person can act now: their turn or the end of the match, not shown before."""
+        """Return whether to prompt the person: at their turn or the end of the match, once each."""
         match = self._match
         number, ply = self._shown
         if match.number < number or (match.number == number and match.ply < ply and not match.is_over):
@@ -219,7 +219,7 @@ class _PlainPlay:
         return answer
 
     def _leave(self) -> Exit:
-        """End the play if it is still running."""
+        """End the session if it is still running."""
         if self._view.progress.state != "ended":
             number = max(self._view.matches, default=0)
             self._link.leave(number=number, is_rated=is_rated(self._record))

@@ -25,7 +25,7 @@ _USUAL = "127.0.0.1:8642"
 
 
 class _ServeOptions(NamedTuple):
-    """How pages are served, and what they show."""
+    """The options of `arena serve`."""
 
     bind: str
     public_url: str | None
@@ -135,7 +135,7 @@ def _checked_url(url: str | None) -> str:
     """Return the public address without a trailing slash.
 
     Raises:
-        ConfigError: it is not an https address without a path.
+        ConfigError: the text is not an https address without a path.
     """
     if url is None:
         return ""

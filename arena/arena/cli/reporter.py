@@ -50,7 +50,7 @@ class HeldTournament(NamedTuple):
     refused: Sequence[LeftOut] = ()
     """Bots that were to take part but were refused."""
     test: Callable[[], SprtReport] | None = None
-    """Returns the state of the sequential test; None if the tournament is not one."""
+    """Returns the state of the sequential test; None for a tournament that is not a sequential test."""
 
     @property
     def is_match(self) -> bool:

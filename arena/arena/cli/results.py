@@ -1,4 +1,4 @@
-"""`arena leaderboard` and `crosstable`; `arena void` and `unvoid` choose the matches that they count."""
+"""`arena leaderboard` and `crosstable`, and `arena void` and `unvoid`, which change the counted matches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class _RatingOptions(NamedTuple):
-    """How a leaderboard is rated."""
+    """The rating options of `arena leaderboard`."""
 
     refit: bool
     anchor: str | None
@@ -128,7 +128,7 @@ class _Named(NamedTuple):
 
 
 def _match_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the reason, and what chooses matches, which the command gets as `named`."""
+    """Add --reason, and the arguments that choose matches, which the command receives as `named`."""
     command = as_one("named", _Named)(command)
     for add in (
         db_option,
@@ -188,7 +188,7 @@ def _check(named: _Named, reason: str) -> None:
     """Check that the arguments choose matches, in one way only.
 
     Raises:
-        ConfigError: no match is chosen, or in two ways, or the reason is empty.
+        ConfigError: no match is chosen, matches are chosen in both ways, or the reason is empty.
     """
     if not reason.strip():
         raise ConfigError("--reason is empty; say why, for everybody who looks at it later")
@@ -206,9 +206,9 @@ class _Chosen(NamedTuple):
     """The matches that the arguments choose."""
 
     where: str
-    """The name of the tournament or bot they belong to, for messages."""
+    """Name of the tournament or bot that the matches belong to, for messages."""
     tournaments: Collection[int]
-    """Ids of their tournaments."""
+    """Ids of the tournaments of the matches."""
     numbers: Collection[int]
     """Ids of the matches, each once."""
 

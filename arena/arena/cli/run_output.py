@@ -1,4 +1,4 @@
-"""Prints a running tournament: lines of a fixed format for people, or JSON objects for programs."""
+"""Prints the events of a running tournament as lines of a fixed format or as JSON objects."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ class TextReporter(Reporter):
 class JsonReporter(Reporter):
     """Prints objects: begun, bot_changed, match_started, match_finished, encounter, rating, refused, ended.
 
-    A Swiss tournament or a knockout also has place and bracket. A sequential test has decided, and sprt in
-    place of encounter, repeatedly.
+    For a Swiss tournament or a knockout, objects of the types place and bracket are printed as well. For a
+    sequential test, sprt replaces encounter and is printed repeatedly, and decided reports its decision.
     """
 
     @override
@@ -173,7 +173,7 @@ class JsonReporter(Reporter):
 
     @override
     def standings(self) -> None:
-        """Print the state of a sequential test; `arena leaderboard` has ratings in between."""
+        """Print the state of a sequential test; for other ratings there is `arena leaderboard`."""
         if self.held.test is not None:
             self._emit("sprt", self.held.test().to_object())
 

@@ -1,4 +1,4 @@
-"""Shared by commands with a screen: its options, whether there is a terminal, and running a dashboard."""
+"""Code shared by commands with a screen: display options, a check for a terminal, running a dashboard."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DisplayOptions(NamedTuple):
         return not self.plain and has_screen()
 
     def options(self) -> ScreenOptions:
-        """Return the options of the dashboard, which remembers what is changed in it."""
+        """Return the options of the dashboard, which saves the changes that a user makes in it."""
         from arena.tui.settings import SettingsFile
 
         glyphs: GlyphName | None = "ascii" if self.is_ascii or os.environ.get("ARENA_ASCII") else None
@@ -72,10 +72,10 @@ def display_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     @functools.wraps(command)
     def with_display(*arguments: object, display: DisplayOptions, **options: object) -> _Result:
-        # Before the command, because the store's modules load the event loop, too.
+        # Called before the command, because the store's modules load the event loop, too.
         if display.has_screen:
             load_without_openssl()
-            # Before a thread allocates.
+            # Called before any thread allocates memory.
             _share_one_heap()
         return command(*arguments, display=display, **options)
 
@@ -94,7 +94,7 @@ def check_toolkit() -> None:
     """Check that the installed version of the toolkit is one that the dashboard supports.
 
     Raises:
-        ConfigError: it is not; the error names the version and the way out.
+        ConfigError: the version is not supported; the message names it and the remedy.
     """
     from importlib.metadata import version
 
@@ -111,7 +111,7 @@ def check_toolkit() -> None:
 def load_without_openssl() -> None:
     """Load the event loop and the hashes without OpenSSL: 4.6 MB that no screen needs.
 
-    They do with what Python has by itself. Other modules that import `ssl` later get it.
+    Both work without these modules. A module that imports `ssl` later gets the real one.
     """
     if not sys.modules.keys().isdisjoint(_OPENSSL):
         return
@@ -135,9 +135,9 @@ def run_app(app: Dashboard) -> None:
     Raises:
         Exit: the dashboard failed; carries its status.
     """
-    # Commands without display options have not done so.
+    # Commands without display options have not done so yet.
     _share_one_heap()
-    # Everything is imported by now, and a process that looks for garbage rarely keeps much of it.
+    # All imports are done by now, and rare collections would leave much garbage in memory.
     collect_as_usual()
     app.run()
     if app.return_code:

@@ -68,7 +68,7 @@ def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
     """Continue a stored tournament; return the exit status.
 
     Raises:
-        ArenaError: it cannot be continued; the store is not changed.
+        ArenaError: the tournament cannot be continued; the store is not changed.
     """
     _check_place(options)
     with open_store(options.db, fast=options.fast, create=False) as store:
@@ -88,7 +88,7 @@ def hold_again(name: str | None, options: RunOptions, again: Again) -> Exit:
 
 
 def _check_place(options: RunOptions) -> None:
-    """Check before the run that its PGN file can be written after it.
+    """Check before a run that the PGN file can be written at its end.
 
     Raises:
         ConfigError: the folder does not exist, or the path is a folder.
@@ -129,7 +129,7 @@ def _play(
         reporter.remark("--fast: a power cut may lose the last matches")
     for warning in () if plan.source is None else plan.source.warnings:
         reporter.warn(warning)
-    # The coordinator closes the plan of a ladder.
+    # For a ladder, the coordinator decides when the ratings are precise enough.
     error = None if tournament.type == "ladder" else plan.config.error_goal()
     goal = Goal(
         None if test is None else lambda: test.report().line(),

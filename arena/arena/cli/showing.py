@@ -244,7 +244,7 @@ def _blunder(game: Game, states: list[State], blunder: Ply, grade: PlyGrade | No
 
 
 def _how_it_was_run(match: StoredMatch) -> str:
-    """Return the idle CPU of both bots, tier, limits and runtimes, as far as they are known."""
+    """Return the CPU that both bots used while waiting, the tier, limits and runtimes, if they are known."""
     used = {"first": match.idle_cpu_first_ms, "second": match.idle_cpu_second_ms}
     idle = ", ".join(f"{side} {used_ms:.1f} ms" for side, used_ms in used.items() if used_ms is not None)
     runtimes = {"first": match.runtime_first, "second": match.runtime_second}

@@ -106,7 +106,7 @@ def print_refused(refused: Sequence[Refusal]) -> None:
 
 
 def encounter_object(a: str, b: str, met: HeadToHead) -> dict[str, object]:
-    """Return an encounter as an object, seen by `a`; undefined or unbounded values are None."""
+    """Return an encounter as an object, from the side of `a`; undefined or unbounded values are None."""
     counts, gap = met.counts, met.gap
     nelo, nelo_error = counts.normalized
     return {
@@ -156,7 +156,7 @@ def _side_object(results: tuple[int, int, int]) -> dict[str, object]:
 
 
 def _print_notes(tables: Sequence[Table]) -> None:
-    """Print what the figures mean, and which results they do not describe."""
+    """Print notes: the meaning of the figures, and the results that they do not describe."""
     anchors = [table.anchor for table in tables if table.anchor]
     scale = anchors[0] if anchors else "the mean of the table (1500)"
     if anchors and len(anchors) < len(tables):

@@ -211,7 +211,7 @@ _DECISIVE = ("recipe", "game", "seed", "budget", "start")
 
 
 def _command(words: tuple[str, ...], given: Mapping[str, object]) -> str:
-    """Return the command line again, limited to what decides the result of a run."""
+    """Return the command line of a run; `given` are the options that decide the result."""
     import shlex
 
     named = {"from" if key == "start" else key: value for key, value in given.items() if value is not None}
@@ -251,7 +251,7 @@ class TrainingView:
         self._figures[figure.name] = figure
 
     def progress(self, step: int, total: int, seconds: float) -> None:
-        """Record the position of the run, and show it if it is time to."""
+        """Record the progress of the run, and show it if the last update is old enough."""
         self._step, self._total, self._seconds = step, total, seconds
         if self._start is None:
             self._start = (step, seconds)
@@ -274,7 +274,7 @@ class TrainingView:
             self._live.console.print(clean_text(text, _LINE))
 
     def _rate(self) -> float:
-        """Return the steps per second of this sitting."""
+        """Return the steps per second since this process started or resumed the run."""
         step, seconds = self._start or (0, 0.0)
         return (self._step - step) / max(self._seconds - seconds, 1e-9)
 

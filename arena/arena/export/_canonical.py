@@ -87,6 +87,6 @@ def _tables(symmetries: tuple[tuple[int, ...], ...]) -> NDArray[np.uint64]:
     for table, cells in zip(tables, symmetries, strict=True):
         for cell, image in enumerate(cells):
             byte, bit = divmod(cell, _BITS)
-            # In every value of the byte that has this cell, the image gets the cell's image.
+            # For every byte value in which this cell is set, set the image of the cell.
             table[byte, values >> bit & 1 == 1, image // WORD] |= np.uint64(1 << image % WORD)
     return tables

@@ -94,7 +94,7 @@ class ExportJob:
         shutil.rmtree(self._scratch)
 
     def _each(self, use: Callable[[str, Loaded], None]) -> None:
-        """Load all matches, separately for each split, and call `use` whenever they fill a block."""
+        """Load all matches, each split separately, and call `use` whenever the loaded rows fill a block."""
         waiting: defaultdict[str, list[PackedMatch]] = defaultdict(list)
         num_matches = num_positions = 0
 
@@ -144,7 +144,7 @@ class ExportJob:
 
         def use(split: str, loaded: Loaded) -> None:
             rows = loaded.rows
-            # From the index within the block to the index among all matches.
+            # Converts the index within the block to the index among all matches.
             rows.match += np.int32(matches.add(loaded.matches))
             canonical = canonical_of(rows.positions, symmetries)
             keys = canonical.keys

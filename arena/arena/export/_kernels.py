@@ -27,7 +27,7 @@ _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 class ReplayRules(NamedTuple):
-    """What a replay needs to know about a k-in-a-row game."""
+    """The rules of a k-in-a-row game that a replay needs."""
 
     rows: int
     cols: int

@@ -39,7 +39,7 @@ class BoardSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cut(msgspec.Struct, frozen=True, kw_only=True):
-    """How matches are split: a match is for training if SHA-256(salt, match_hash) is below the share."""
+    """The split of matches: a match is for training if SHA-256(salt, match_hash) is below the share."""
 
     fraction: float
     """Share of the matches for training."""
@@ -91,11 +91,11 @@ class BotEntry(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str
     version: str
     weights: str
-    """SHA-256 of its weights, or empty."""
+    """SHA-256 of the bot's weights, or empty."""
     pool: str
     """The rating pool: the limit as written, and how bots were run."""
     elo: float | None
-    """Its rating in the pool at the time of the export."""
+    """The bot's rating in the pool at the time of the export."""
 
 
 class TournamentEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -139,7 +139,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of an export.
 
     Raises:
-        ExportError: it is missing, damaged, of another kind, or of another schema version.
+        ExportError: the manifest is missing, damaged, of another kind, or of another schema version.
     """
     path = folder / NAME
     try:
@@ -167,7 +167,7 @@ def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file in hex.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -233,7 +233,7 @@ class SplitTally:
 
 
 class OverlapTally:
-    """Counts what validation shares with training, part by part."""
+    """Counts the positions that validation shares with training, part by part."""
 
     def __init__(self) -> None:
         self.num_distinct = 0
@@ -249,7 +249,7 @@ class OverlapTally:
             return
         tallies[VALIDATION].num_distinct += len(_distinct(validation))
         if len(distinct):
-            # A key above all others would have the place after the last one.
+            # For a key above all others, `searchsorted` returns the index after the last one.
             place = np.minimum(np.searchsorted(distinct, validation), len(distinct) - 1)
             shared = validation[distinct[place] == validation]
             self.num_distinct += len(_distinct(shared))

@@ -26,7 +26,7 @@ class PoolBot(NamedTuple):
     record: BotRecord
     pool: str
     elo: float
-    """Its rating in the pool at the time of the export, rounded to a tenth; NaN without a rating."""
+    """The bot's rating in the pool at the time of the export, rounded to a tenth; NaN without a rating."""
 
 
 class FilePlace(NamedTuple):
@@ -66,7 +66,7 @@ class Names:
         if known is None:
             record = self._store.tournaments.find(tournament)
             if record is None:
-                # A foreign key excludes it in a store that is in order.
+                # A foreign key makes this impossible in an undamaged store.
                 raise LookupError(f"there are matches of a missing tournament, {tournament}")
             seats = {
                 entrant.seat: self._competitor(entrant.bot, record.pool.name)

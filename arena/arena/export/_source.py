@@ -46,7 +46,7 @@ MATCH = np.dtype(
 
 @dataclass(slots=True)
 class ExportRows:
-    """Positions in which an action followed, with what was reported about them and how the match went on."""
+    """Positions in which an action followed, with the action, the reports about them and the result."""
 
     positions: Positions
     action: NDArray[np.int32]
@@ -89,7 +89,7 @@ class Source:
         self._width = 1 if game.num_actions <= 256 else 2  # noqa: PLR2004 # the packing of arena_db.codec
 
     def pages(self) -> Iterator[list[PackedMatch]]:
-        """Yield the matches in order of their numbers, with at most about `ROWS` rows at once."""
+        """Yield the matches in order of their numbers, in pages of about `ROWS` rows at most."""
         page = max(1, ROWS // self.game.max_length)
         return self._store.bulk.packed_matches(self._query.selection(), page=page)
 
@@ -115,8 +115,8 @@ class Source:
             action=packed.astype(np.int32),
             ply=ply,
             plies_to_end=(lengths[match] - ply).astype(np.int32),
-            # The winner is 1 or -1 from the view of the first player, the value from that of the side to
-            # move.
+            # The winner is 1 or -1 from the point of view of the first player, the value from that of the
+            # side to move.
             value=(table["winner"][match] * (1 - 2 * positions.player)).astype(np.float32),
             root_value=_claims(matches, lengths),
             solver_value=np.full(len(match), np.nan, np.float32),

@@ -1,4 +1,4 @@
-"""A large export in parts that fit into memory: temporary files, and merging equal positions."""
+"""Splits a large export into parts that fit into memory, in temporary files, and merges equal positions."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class RowFiles:
         said = [_take(file.with_suffix(".policies"), self._policy) for file in files]
         first = 0
         for part, policies in zip(parts, said, strict=True):
-            # From the row within a file to the row within all files that are read together.
+            # Converts the row within a file to the row within all files that are read together.
             policies["row"] += first
             first += self._num_rows[split, part]
         policies = np.concatenate(said)

@@ -20,7 +20,7 @@ def check_free(out: Path, *, is_folder: bool) -> None:
     """Refuse a target that already exists; an empty folder is accepted for a folder.
 
     Raises:
-        ConfigError: the text says what is there.
+        ConfigError: the target exists, or its parent folder does not.
     """
     if not out.name:
         raise ConfigError(f"{out} cannot be written; name a new place")
@@ -39,7 +39,7 @@ def staged(out: Path, *, is_folder: bool) -> Generator[Path]:
     If the block raises, nothing remains. Leftovers of killed processes are removed as well.
 
     Raises:
-        ConfigError: `out` already exists.
+        ConfigError: `out` exists, or its parent folder does not.
         ExportError: the disk is full, or writing is not permitted.
     """
     check_free(out, is_folder=is_folder)
@@ -67,8 +67,8 @@ def _moved(out: Path, *, is_folder: bool) -> Generator[Path]:
         if is_folder:
             part.mkdir()
         yield part
-        # First the content, then the name, at last the folder that has the name: after a power cut in
-        # between, `out` is missing or whole.
+        # The content is synced first, then renamed, then the parent folder is synced: after a power cut in
+        # between, `out` is either missing or complete.
         _sync(part)
         part.replace(out)
         _sync_folder(out.parent)

@@ -37,7 +37,7 @@ _DIGITS_2, _DIGITS_4 = 5, 9
 
 
 class ColumnWidths(NamedTuple):
-    """What the text does not tell: the number of bits of its columns."""
+    """The number of bits of columns, which files of text do not contain."""
 
     num_cells: int
     num_actions: int
@@ -79,7 +79,8 @@ class CsvWriter(_TextWriter):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        # Line ends as in RFC 4180; with others a lone carriage return in a text would not be quoted.
+        # Line ends as in RFC 4180: with other line ends, a lone carriage return in a text would not be
+        # quoted.
         self._writer = csv.writer(self._file, lineterminator="\r\n")
         self._writer.writerow(column.name for column in COLUMNS)
 
@@ -101,7 +102,7 @@ def read_jsonl(path: Path, layout: ColumnWidths) -> Iterator[RowBlock]:
     """Yield the rows of a file in blocks.
 
     Raises:
-        ExportError: the file was not written by an export; the text names the row.
+        ExportError: the file was not written by an export; the message names the row.
     """
     with path.open(encoding="utf-8") as file:
         yield from _blocks(path, (json.loads(line) for line in file), layout)
@@ -111,7 +112,7 @@ def read_csv(path: Path, layout: ColumnWidths) -> Iterator[RowBlock]:
     """Yield the rows of a file in blocks.
 
     Raises:
-        ExportError: the file was not written by an export; the text names the row.
+        ExportError: the file was not written by an export; the message names the row.
     """
     with path.open(encoding="utf-8", newline="") as file:
         yield from _blocks(path, _rows_of_csv(csv.reader(file)), layout)

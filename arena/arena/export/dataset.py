@@ -1,4 +1,4 @@
-"""Reads exported positions as NumPy arrays: all at once or in batches, shuffled and transformed if asked."""
+"""Reads exported positions as NumPy arrays, whole or in batches, with shuffling and random symmetries."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class BatchOptions(TypedDict, total=False):
     shuffle: int | None
     """Seed of the order; None keeps the order of the files. Use another seed for each epoch."""
     symmetry: Literal["none", "random"]
-    """`random` transforms each position and its actions by a random symmetry."""
+    """Use of symmetries: `random` transforms each position and its actions by a random one."""
     seed: int
     """Seed of the symmetries."""
     policy: Literal["stored", "played"]
-    """`played` uses the played action where no policy is stored, except in openings."""
+    """Source of policies: `played` uses the played action where no policy is stored, except in openings."""
     drop_last: bool
     """Whether to drop a last batch that is not full."""
 
@@ -66,7 +66,8 @@ class Dataset:
             verify: whether to read every file once and compare its SHA-256 with the manifest.
 
         Raises:
-            ExportError: it is not an export, has another schema version, or a file is missing or damaged.
+            ExportError: the folder is not an export or has another schema version, or a file is missing or
+                damaged.
         """
         folder = Path(folder)
         manifest = read_manifest(folder)
@@ -288,8 +289,8 @@ class _SymmetricBoard:
             chosen = np.flatnonzero(which == index)
             if not index or not len(chosen):
                 continue
-            # The content of cell i moves to cells[i]. The inverse permutation tells where each cell's content
-            # is from.
+            # The content of cell i moves to cells[i], so the inverse permutation maps each cell to its
+            # source.
             cells, back = np.argsort(symmetry.cells), np.argsort(symmetry.actions)
             planes[chosen] = planes[chosen][:, :, cells]
             for name in ("legal", "policy"):

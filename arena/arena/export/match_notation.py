@@ -58,7 +58,7 @@ def export_matches(
         The number of matches, and the number of bytes.
 
     Raises:
-        ConfigError: no match fits, a match is of a game the format does not support, or `out` exists.
+        ConfigError: no match is selected, a match is of a game the format does not support, or `out` exists.
         ExportError: the disk is full.
     """
     found = count(store, query)
@@ -152,7 +152,7 @@ class MatchWriter:
         """Refuse a game that the format does not support.
 
         Raises:
-            ConfigError: the text names a format that does.
+            ConfigError: the format does not support it; the message names a format that does.
         """
         if not _can_say(self._game(game), self._form):
             raise ConfigError(

@@ -24,7 +24,7 @@ _OPTIONS: Final = {"limit": "tc", "min_tier": "min-tier", "judge": "graded"}
 _OTHERWISE: Final = frozenset(
     {"rated_only", "plies", "durations", "mistakes", "openings", "is_graded", "outcome"}
 )
-"""Filters that an option expresses in another form."""
+"""Filters that options express in another form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class ExportQuery:
     """The matches to export.
 
     Matches that a bot forfeited are left out unless requested, by `include_forfeits` or by a filter on their
-    termination. Void matches have no result to learn from and are always left out.
+    termination. Matches whose outcome is void have no result to learn from and are always left out.
     """
 
     where: MatchFilter
@@ -85,7 +85,7 @@ class ExportQuery:
         return {name: value for name, value in given.items() if value is not None}
 
     def selection(self) -> MatchSelection:
-        """Return the query in the form that the store takes."""
+        """Return the query in the form that the store accepts."""
         return MatchSelection(
             where=self.where,
             terminations=self.terminations,
@@ -110,7 +110,7 @@ class Count(NamedTuple):
 
 
 def count(store: Store, query: ExportQuery) -> Count:
-    """Count what an export would hold, in one pass over the matches: about a second per million."""
+    """Count the matches and positions of an export, in one pass that takes a second per million matches."""
     volumes = store.bulk.volumes(query.selection())
     return Count(
         sum(volume.num_matches for volume in volumes),

@@ -41,7 +41,7 @@ class PgnMatch:
     white: str
     black: str
     result: str
-    """`1-0` if the first player won, `0-1`, `1/2-1/2`, or `*` if void."""
+    """Result: `1-0` if the first player won, `0-1`, `1/2-1/2`, or `*` if void."""
     game: str
     """Spec of the game."""
     opening: str
@@ -49,7 +49,7 @@ class PgnMatch:
     time_control: str
     """The time control, such as `40/60+0.5` or `5/move`; `-` if there is none."""
     termination: str
-    """normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
+    """Termination: normal, adjudication, time forfeit, illegal move, abandoned or unterminated."""
     reason: str = ""
     """The arena's sentence about the termination; empty in files of older versions."""
     match_id: int
@@ -57,7 +57,7 @@ class PgnMatch:
     moves: tuple[str, ...]
     """All moves from the initial state, opening included."""
     remarks: tuple[MoveComment | None, ...]
-    """One per move; None for preset moves."""
+    """The comments, one per move; None for preset moves."""
 
 
 _TAGS: Final = {
@@ -112,7 +112,7 @@ def parse_pgn(text: str) -> Iterator[PgnMatch]:
 
 
 def _filled(words: Iterable[str]) -> list[str]:
-    """Fill lines with words; a comment, which contains a blank, is not broken."""
+    """Fill lines with words; a comment, although it contains a blank, is not broken."""
     lines = [""]
     for word in words:
         line = f"{lines[-1]} {word}".lstrip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple
 
 SCHEMA_VERSION: Final = 1
-"""Incremented when a column changes its name, type or meaning."""
+"""Version of the columns; incremented when a column changes its name, type or meaning."""
 
 TRAIN: Final = "train"
 VALIDATION: Final = "validation"
@@ -20,7 +20,7 @@ class Column(NamedTuple):
     name: str
     kind: Kind
     text: str
-    """A description of its content."""
+    """A description of the column's content."""
     nullable: bool = False
     """Whether a row may lack a value; NaN in formats without null."""
 

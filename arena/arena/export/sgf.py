@@ -51,13 +51,14 @@ class SgfMatch:
     white: str
     time_control: str
     result: str
-    """`B+` or `W+`, followed by `R` (resignation), `T` (time) or `F` (other forfeit); `0` a draw, `Void`."""
+    """Result: `B+` or `W+`, followed by `R` (resignation), `T` (time) or `F` (other forfeit); `0` for a draw;
+    `Void`."""
     match_id: int
     """Number of the match in the store."""
     actions: tuple[int, ...]
     """Cells, row 0 on top; opening included."""
     remarks: tuple[MoveComment | None, ...]
-    """One per action; None for preset actions."""
+    """The comments, one per action; None for preset actions."""
 
 
 def print_sgf(match: SgfMatch) -> str:

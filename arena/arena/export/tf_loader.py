@@ -34,7 +34,7 @@ def positions(
         **wish: see `arena.export.dataset.BatchOptions`.
 
     Raises:
-        ExportError: it is not an export, is damaged, or has no such split.
+        ExportError: `data` is not an export, is damaged, or has no such split.
         PluginError: TensorFlow is not installed.
     """
     require_modules("tf_loader", "bot-arena[train-keras]", "tensorflow")

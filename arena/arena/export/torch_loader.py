@@ -38,7 +38,7 @@ def positions(
         **wish: see `arena.export.dataset.BatchOptions`.
 
     Raises:
-        ExportError: it is not an export, is damaged, or has no such split.
+        ExportError: `data` is not an export, is damaged, or has no such split.
         PluginError: PyTorch is not installed.
     """
     require_modules("torch_loader", "bot-arena[train-torch]", "torch")
@@ -62,7 +62,7 @@ def positions(
                 yield {name: from_numpy(array.copy()) for name, array in batch.items()}
 
         def __reduce__(self) -> tuple[object, tuple[()]]:
-            """Make the data set again in spawned workers, which cannot import this local class."""
+            """Pickle as a call of `positions`, because spawned workers cannot import this local class."""
             return partial(positions, opened, split, batch_size, **wish), ()
 
     return Positions()

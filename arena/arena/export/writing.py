@@ -56,10 +56,10 @@ class ExportSettings:
     """Whether validation rows whose position occurs in training are dropped."""
 
     def check(self) -> None:
-        """Refuse settings that contradict each other.
+        """Check that the settings are valid and do not contradict each other.
 
         Raises:
-            ConfigError: the text says why.
+            ConfigError: the settings are not; the message says why.
             PluginError: Parquet is requested but pyarrow is not installed.
         """
         if self.form not in POSITION_FORMATS:
@@ -107,9 +107,11 @@ def export_positions(
         progress: called with the finished matches, all matches, and the positions so far.
 
     Raises:
-        ConfigError: no match fits, or matches of several games do; the settings contradict each other; `out`
+        ConfigError: no match or matches of several games are selected, the settings are invalid, or `out`
             exists.
-        ExportError: a match breaks the rules of its game, the disk is full, or pyarrow is missing.
+        PluginError: the game is not installed, or Parquet is requested and pyarrow is not installed.
+
+        ExportError: a match breaks the rules of its game, or the disk is full.
     """
     settings.check()
     found = count(store, query)

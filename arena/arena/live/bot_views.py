@@ -11,13 +11,13 @@ from arena.live.plain import moment_text
 OK = "ok"
 """Status of a bot that loads."""
 UNTRIED = "..."
-"""Status of a bot that was not yet loaded for a test."""
+"""Status of a bot that has not been loaded for a test yet."""
 GONE = "not installed"
 """Status of a bot that has stored matches but is no longer installed."""
 
 
 class CheckView(msgspec.Struct, frozen=True, kw_only=True):
-    """Result of a bot's last run of the conformance kit."""
+    """Result of the last run of the conformance kit on a bot."""
 
     bot: str
     """The spec that was checked."""
@@ -44,11 +44,11 @@ class CompetitorView(msgspec.Struct, frozen=True, kw_only=True):
     spec: str
     version: str
     games: int
-    """Matches that count, without walkovers and void matches."""
+    """Number of matches that count, without walkovers and void matches."""
     faults: Mapping[str, int] = {}
     """Number of forfeits by termination."""
     quarantined: tuple[str, ...] = ()
-    """Names of the tournaments in which it is quarantined."""
+    """Names of the tournaments in which the bot is quarantined."""
 
     @property
     def num_faults(self) -> int:
@@ -63,17 +63,17 @@ class BotRow(msgspec.Struct, frozen=True, kw_only=True):
     distribution: str = ""
     version: str = ""
     entry: str = ""
-    """Its entry point, as `module:attribute`."""
+    """Entry point of the bot, as `module:attribute`."""
     place: str = ""
-    """`environment` or `folder`; empty if it is not installed."""
+    """Location of the bot, `environment` or `folder`; empty if it is not installed."""
     status: str = UNTRIED
-    """ok, ..., or the full reason why it cannot be used."""
+    """Status: `ok`, `...`, or the full reason why the bot cannot be used."""
     kind: str = ""
-    """The status in one or two words: ok, ..., fails, duplicate, bad name, changed, not installed."""
+    """The status in short: `ok`, `...`, `fails`, `duplicate`, `bad name`, `changed` or `not installed`."""
     checks: tuple[CheckView, ...] = ()
-    """The last check of each of its specs, newest first."""
+    """The last check of each spec of the bot, newest first."""
     competitors: tuple[CompetitorView, ...] = ()
-    """Those with the most matches first."""
+    """The bot's competitors, those with the most matches first."""
 
     @property
     def games(self) -> int:
@@ -96,7 +96,7 @@ class BotsView(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: tuple[BotRow, ...] = ()
     trouble: str = ""
-    """Why the results are missing; empty if they are not."""
+    """Why stored results are missing; empty if they are not."""
 
     def with_status(self, statuses: Mapping[tuple[str, str, str], str]) -> BotsView:
         """Return the view with the results of loading bots, given by name, entry point and distribution."""
@@ -111,7 +111,7 @@ def _tried(row: BotRow, statuses: Mapping[tuple[str, str, str], str]) -> BotRow:
 
 
 def bot_lines(row: BotRow) -> list[str]:
-    """Return everything about a bot as lines of text, the counterpart of its panel."""
+    """Return everything about a bot as lines of text, with the same content as its panel."""
     where = f"{row.entry} of {row.distribution} {row.version} ({row.place})" if row.place else GONE
     lines = [f"{row.name}: {where}", f"status: {row.status}"]
     for check in row.checks:

@@ -24,7 +24,7 @@ kept."""
 _MAX_PV = 30
 """Number of actions kept of the expected line of a payload that would be too long."""
 _POLICY_DIGITS = 4
-"""Decimals kept of a policy in a payload that would be too long: a hundredth of a per cent."""
+"""Number of decimals of a policy in a payload that would be too long: a hundredth of a per cent."""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -78,7 +78,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A bot broke the rules, or the run needs the operator's attention."""
 
     player: int | None = None
-    """0 or 1; None if no bot of the match is to blame."""
+    """The player to blame, 0 or 1; None if no bot of the match is to blame."""
     termination: str = ""
     text: str
     """What happened, in words."""
@@ -101,9 +101,9 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     workers: int = 0
     """Number of worker processes."""
     rate: float | None = None
-    """Matches per minute; None if it is to be computed from the last finished matches."""
+    """Matches per minute; None if viewers compute the rate from the last finished matches."""
     reason: str = ""
-    """Why it stops or stopped, in words."""
+    """Why the run stops or stopped, in words."""
     goal: str = ""
     """Progress towards the tournament's goal in words, such as the state of a sequential test."""
     is_most: bool = False
@@ -119,7 +119,7 @@ class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Number of the match, if it is a single one."""
     reason: str = ""
     undone: bool = False
-    """Whether they are valid again."""
+    """Whether the matches are valid again."""
 
     @property
     def words(self) -> str:
@@ -137,7 +137,7 @@ class EntrantChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """A bot joined the tournament, left it or was disqualified."""
 
     bot: str
-    """Its name in the tournament."""
+    """Name of the bot in the tournament."""
     change: Literal["join", "leave", "disqualify"]
     reason: str = ""
 
@@ -168,7 +168,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened in a tournament."""
 
     seq: int
-    """Assigned by the store; increases with time."""
+    """Number assigned by the store; increases with time."""
     tournament: int
     """Id of the tournament."""
     match: int | None = None
@@ -179,9 +179,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Number of actions of the match, including that of a `move`."""
     kind: Kind
     payload: Mapping[str, Any]
-    """Plain data; `body()` returns it with its type."""
+    """The payload as plain data; `body()` converts it to its type."""
     t: float
-    """Seconds since 1970 (UTC)."""
+    """Time of the event, in seconds since 1970 (UTC)."""
 
     def body(self) -> Payload:
         """Return the payload converted to the type of its kind.
@@ -210,7 +210,7 @@ def pack(body: Payload) -> str:
     """Encode a payload as JSON of at most `MAX_PAYLOAD` characters, with fewer actions if needed.
 
     Raises:
-        ProtocolError: it is too long even after shortening.
+        ProtocolError: the payload is too long even after shortening.
     """
     text = msgspec.json.encode(body).decode()
     if isinstance(body, Move | ThinkingInfo):

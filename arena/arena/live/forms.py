@@ -1,4 +1,4 @@
-"""View-models of the forms for an export and for a play against a bot, with their command lines."""
+"""View-models of the forms for an export and for a session against a bot, with their command lines."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SIDES = ("first", "second")
 
 
 class PlayForm(msgspec.Struct, frozen=True, kw_only=True):
-    """Input of the form; an empty field selects the default of the command."""
+    """Input of the form for a session; an empty field selects the default of the command."""
 
     bot: str = ""
     """Spec of the bot."""

@@ -22,7 +22,8 @@ class Geometry(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
     columns: int
     kind: Literal["columns", "cells", "other"]
-    """`columns`: an action is a column into which a stone falls; `cells`: it is a cell; `other`: neither."""
+    """Meaning of an action: a column into which a stone falls (`columns`), a cell (`cells`), or neither
+    (`other`)."""
     column_names: tuple[str, ...]
     """Names of the columns in moves, else their numbers."""
     row_names: tuple[str, ...]
@@ -55,7 +56,7 @@ def find_game(spec: str) -> Game:
     """Return a game, loaded once.
 
     Raises:
-        PluginError: it is not installed, or rejects an option.
+        PluginError: the game is not installed, or rejects an option.
     """
     return load_game(spec)
 
@@ -98,7 +99,7 @@ def geometry(spec: str) -> Geometry:
     """Return the geometry of a game.
 
     Raises:
-        PluginError: it is not installed, or rejects an option.
+        PluginError: the game is not installed, or rejects an option.
     """
     game = find_game(spec)
     rows, columns = game.shape

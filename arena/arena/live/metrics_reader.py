@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 FILE: Final = "metrics.jsonl"
 """Name of the file in the folder of a run."""
 MAX_POINTS: Final = 1000
-"""Points per series; at twice as many, pairs of neighbours are merged."""
+"""Number of points per series; at twice as many, pairs of neighbours are merged."""
 MAX_NAMES: Final = 200
 """Maximum number of names in one file; lines of further names are only counted."""
 MAX_LINE: Final = 1 << 16
 """Maximum bytes of a line; longer ones are damaged."""
 CHUNK: Final = 4 << 20
-"""Bytes that are read at a time."""
+"""Maximum number of bytes read at a time."""
 _MAX_STEP: Final = 1 << 53
-"""Larger numbers are rejected as steps, since floats could not distinguish them."""
+"""Maximum step: larger numbers are rejected, since floats could not distinguish them."""
 
 _MAX_T: Final = 250_000_000_000.0
 """Latest accepted time in seconds since 1970 (UTC); `datetime` ends soon after."""
@@ -40,7 +40,7 @@ class _MetricsLine(msgspec.Struct):
     step: float
     name: str
     value: float | None
-    """None is written by some programs for NaN."""
+    """The value; None because some programs write null for NaN."""
     t: float = 0.0
 
 
@@ -61,7 +61,7 @@ class Metric:
         """Number of values that were NaN or infinite; they are not in charts."""
         self.last_step = 0.0
         self.last_value = math.nan
-        """NaN if the last value was not a number."""
+        """The last value; NaN if it was not a number."""
 
     def add(self, step: float, value: float) -> None:
         """Add a value; a step below the last one, as in a resumed run, discards the points after it."""
@@ -96,7 +96,8 @@ class Metric:
     def _thin(self) -> None:
         self._stride *= 2
         if len(self._x) % 2:
-            # The last point has no neighbour; its mean waits as the values that it stands for.
+            # The last point has no neighbour: it becomes pending again, as the number of values that it is
+            # the mean of.
             self._pending = [self._y.pop()] * (self._stride // 2)
             self._x.pop()
         self._y = [(one + two) / 2 for one, two in zip(self._y[::2], self._y[1::2], strict=True)]
@@ -104,7 +105,7 @@ class Metric:
 
 
 class MetricsReader:
-    """One file that is followed; `read` adds its new lines."""
+    """One metrics file that is followed; `read` adds its new lines."""
 
     def __init__(self, path: Path) -> None:
         """Follow a file, which need not exist yet."""
@@ -157,7 +158,7 @@ class MetricsReader:
             self._add(line)
         self._rest = rest
         if len(rest) > MAX_LINE:
-            # The line is too long: drop it now, and skip the rest of it until its end arrives.
+            # The line is too long: drop this part now, and skip the rest when it arrives.
             self.num_damaged += not self._skips
             self._rest, self._skips = b"", True
 

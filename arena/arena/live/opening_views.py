@@ -28,20 +28,20 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     """Moves equivalent under a symmetry of the position; their matches are included."""
     games: int
     given: int
-    """Number of these matches in which the move belonged to the opening and no bot chose it."""
+    """Number of the `games` in which the move belonged to the opening, so that no bot chose it."""
     wins: int
     """Wins of the side to move."""
     draws: int
     losses: int
     different: int
-    """Number of matches that differ in moves; the interval counts equal ones once."""
+    """Number of matches with different moves; the interval counts equal matches once."""
     score: float
     """Points per match of the side to move, 0 to 1."""
     score_low: float
-    """Lower end of its 95 % interval."""
+    """Lower end of the 95 % interval of `score`."""
     score_high: float
     perfect: int | None = None
-    """1, 0 or -1 if the side to move wins, draws or loses under perfect play; None if unknown."""
+    """Result under perfect play: 1, 0 or -1 if the side to move wins, draws or loses; None if unknown."""
     plies: int | None = None
     """Plies to the end under perfect play, the move included; None if unknown."""
 
@@ -62,7 +62,7 @@ class BestPlay(msgspec.Struct, frozen=True, kw_only=True):
     move: str
     action: int
     perfect: int
-    """1, 0 or -1 if the side to move wins, draws or loses under perfect play."""
+    """Result under perfect play: 1, 0 or -1 if the side to move wins, draws or loses."""
     plies: int | None = None
     """Plies to the end under perfect play, the move included; None if unknown."""
 
@@ -75,17 +75,17 @@ class OpeningsView(msgspec.Struct, frozen=True, kw_only=True):
     line: tuple[str, ...] = ()
     """The moves that lead to the position."""
     actions: tuple[int, ...] = ()
-    """The same moves as actions."""
+    """The moves of `line` as actions."""
     player: int = 0
     """The player to move, 0 or 1."""
     games: int = 0
     """Number of matches that reached the position."""
     transposed: int = 0
-    """Number of these that reached it by other moves, or reached a mirrored or rotated one."""
+    """Number of the `games` that reached it by other moves, or reached a mirrored or rotated position."""
     ended: int = 0
-    """Number of these that have no further move."""
+    """Number of the `games` without a further move."""
     rows: tuple[NextMove, ...] = ()
-    """Most played first."""
+    """The next moves, the most played first."""
     condition: str = ""
     """The condition that selects the matches, as text; empty for all rated ones."""
 
@@ -181,7 +181,7 @@ def cells_of(view: OpeningsView) -> list[tuple[str, ...]]:
 
 
 def position(game: str, actions: tuple[int, ...]) -> MatchView:
-    """Return the position after some actions as a match that nobody plays, for boards."""
+    """Return the position after some actions as a match without bots, so that a board can show it."""
     body = Started(bots=("first", "second"), game=game, opening=actions)
     event = make_event(1, body, t=0.0, match=1)
     return reduce(LiveView(), event).matches[1]

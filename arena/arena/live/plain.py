@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SIDES = ("first", "second")
 _MAX_LINE = 400
-"""Maximum characters of a line: reasons of bots and people are in it."""
+"""Maximum characters of a line, which may contain texts of bots and people."""
 
 
 def line_of(event: Event, view: LiveView) -> str | None:

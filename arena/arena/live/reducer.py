@@ -71,7 +71,7 @@ def with_ends(view: LiveView, ends: Iterable[Event]) -> LiveView:
 
 
 def stalled(view: LiveView) -> LiveView:
-    """Return the view of a tournament that nobody runs: its matches are stalled, and it has no rate."""
+    """Return the view of a tournament that no process runs: its matches are stalled, and it has no rate."""
     progress = view.progress
     if progress.given_rate is not None or progress.recent:
         view = replace(view, progress=replace(progress, given_rate=None, recent=()))
@@ -104,7 +104,7 @@ def _after(view: LiveView, event: Event, body: Payload) -> LiveView:
         view = _place(view, _begin(event, body, view.labels, view.progress.name))
     elif isinstance(body, Finished):
         view = _finish(view, event, body, match)
-    # Moves of a match whose start was missed cannot be placed; the next snapshot contains it.
+    # Moves of a match whose start was missed cannot be shown; the next snapshot contains the match.
     elif match is not None and not match.is_over:
         after = _move(match, event, body) if isinstance(body, Move) else _think(match, event, body)
         view = _show(view, after)
@@ -131,7 +131,7 @@ def _place(view: LiveView, match: MatchView) -> LiveView:
 def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | None) -> LiveView:
     is_counted = any((known.number, known.attempt) == (event.match, event.attempt) for known in view.finished)
     if match is None:
-        # Its board may have been reused since its end was read from the stored results.
+        # The place of its board may have gone to another match since its end was read from the store.
         return view if is_counted else _count(view, event, body)
     if match.is_over:
         return view
@@ -159,7 +159,7 @@ def _finish(view: LiveView, event: Event, body: Finished, match: MatchView | Non
 
 
 def _count(view: LiveView, event: Event, body: Finished) -> LiveView:
-    """Count a finished match; if its start was missed, nothing else is known of it."""
+    """Count a finished match whose board is not shown: only the payload of its end is known."""
     progress = replace(view.progress, heard_t=max(view.progress.heard_t, event.t))
     if body.is_final:
         recent = (*progress.recent, event.t)[-MAX_RECENT:]
@@ -231,7 +231,7 @@ def _begin(event: Event, body: Started, labels: Mapping[str, str], tournament: s
 
     Args:
         event: the event.
-        body: its payload.
+        body: payload of the event.
         labels: short labels of bots; bots without one are shown by name.
         tournament: name of the tournament.
     """
@@ -319,7 +319,7 @@ def _end(match: MatchView, event: Event, body: Finished) -> MatchView:
 
 
 def _abandon(match: MatchView, t: float) -> MatchView:
-    """Return a match that will get no further events as void."""
+    """Return a match as void, because it will get no further events."""
     return replace(match, outcome="void", termination="aborted", reason="the run ended before it", last_t=t)
 
 

@@ -31,9 +31,9 @@ class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
     eval: float | None = None
     """Evaluation of the position before the ply, in percent for the first player."""
     mark: Mark = ""
-    """`??`, `?` or empty."""
+    """Mark of the ply: `??`, `?` or empty."""
     text: str = ""
-    """What the action gave away; empty if nothing."""
+    """The value that the action lost, in words; empty if none."""
     scores: Mapping[int, str] = {}
     """Value of each action in the position before: `+7`, `=`, `-12`, `72%`, `?`."""
     best: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True):
     """Why the match was declared void; empty if it is valid."""
     tc: str = ""
     clock_ms: tuple[int, int] | None = None
-    """Initial values of both clocks."""
+    """Initial values of both clocks in milliseconds; None without clocks."""
     inc_ms: int = 0
     """Increment in milliseconds after each move."""
     started_t: float = 0.0

@@ -22,7 +22,7 @@ LOSSES: Final = ("loss", "policy_loss", "value_loss")
 PAUSED: Final = "paused"
 """The name of the file that a paused run keeps in its folder, and touches while it waits."""
 _PAUSED_S: Final = 10.0
-"""Seconds after which an untouched file no longer says that a run is paused: its process was killed."""
+"""Seconds after the last touch of this file from which a run counts as killed, no longer as paused."""
 SCORE: Final = "score/"
 """Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
@@ -41,18 +41,18 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the list."""
 
     name: str
-    """Name of its folder."""
+    """Name of the run's folder."""
     step: float
     loss: float | None
-    """Last value; None if there is none or it was not a number."""
+    """Last loss; None if there is none or it was not a number."""
     score: float | None
     """Last score against any bot."""
     newest_t: float
-    """Time of its newest metric, in seconds since 1970 (UTC)."""
+    """Time of the run's newest metric, in seconds since 1970 (UTC)."""
     num_damaged: int
     num_unreal: int
     paused_t: float = 0.0
-    """When it last showed that it is paused, UTC seconds; 0 if it is not."""
+    """Time of the run's last sign of being paused, UTC seconds; 0 if it is not paused."""
 
     @property
     def trouble(self) -> str:
@@ -62,11 +62,11 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(parts)
 
     def is_live(self, now: float) -> bool:
-        """Return whether it reported metrics recently."""
+        """Return whether the run reported metrics recently."""
         return now - self.newest_t < LIVE_S
 
     def is_paused(self, now: float) -> bool:
-        """Return whether it is paused; a run whose process was killed is not."""
+        """Return whether the run is paused; a run whose process was killed is not."""
         return _is_fresh(self.paused_t, now)
 
 
@@ -183,7 +183,7 @@ def _is_fresh(paused_t: float, now: float) -> bool:
 
 
 def _paused_at(folder: Path) -> float:
-    """Return when a run last showed that it is paused, UTC seconds; 0 if it is not."""
+    """Return the time of a run's last sign of being paused, UTC seconds; 0 if it is not paused."""
     try:
         return (folder / PAUSED).stat().st_mtime
     except OSError:

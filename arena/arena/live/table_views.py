@@ -17,9 +17,9 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bot in the standings."""
 
     rank: int
-    """Rank in its table, from 1; 0 while it is undecided."""
+    """Rank in the table, from 1; 0 while it is undecided."""
     table: int = 0
-    """Number of its table, from 1, if matches do not connect all bots; 0 if there is only one table."""
+    """Number of the table, from 1, if matches do not connect all bots; 0 if there is only one table."""
     name: str
     label: str
     elo: float
@@ -42,7 +42,7 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     los: float | None = None
     """Likelihood of superiority over the next bot in rank."""
     tested: int = 0
-    """Number of its matches that belong to sequential tests; shown as `*`."""
+    """Number of the bot's matches that belong to sequential tests; shown as `*`."""
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
     standing: Standing = ""
@@ -65,7 +65,8 @@ class StandingsView(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a leaderboard's pool."""
     rows: tuple[StandingRow, ...] = ()
     seq: int = 0
-    """The newest result that is included, so that viewers can tell whether the table is outdated."""
+    """Number of the newest result that is included; viewers compare it to see whether the table is
+    outdated."""
     notes: tuple[str, ...] = ()
     """Notes on the rows, in sentences."""
     doing: str = ""
@@ -85,13 +86,13 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 0
     """Number of complete pairs."""
     different_pairs: int = 0
-    """Number of pairs that count."""
+    """Number of pairs with different moves; the error counts equal pairs once."""
     openings: int = 0
     """Number of different openings."""
     elo: float | None = None
     """Elo difference, row minus column."""
     error: float | None = None
-    """Half of its 95 % interval."""
+    """Half of the 95 % interval of `elo`."""
     is_bounded: bool = True
     """Whether results bound the difference on both sides; if not, it is shown as `?`."""
     los: float | None = None
@@ -113,7 +114,7 @@ class MatrixView(msgspec.Struct, frozen=True, kw_only=True):
     ranks: tuple[str, ...] = ()
     """Places in the standings, from 1, used as column headers."""
     cells: tuple[tuple[MatrixCell | None, ...], ...] = ()
-    """`[bots, bots]`; None on the diagonal."""
+    """Cells by row and column, `[bots, bots]`; None on the diagonal."""
     title: str = ""
     doing: str = ""
     """The work in progress while the table is missing; empty once it is there."""
@@ -149,7 +150,7 @@ class MatchRow(msgspec.Struct, frozen=True, kw_only=True):
     opening: str = ""
     """Moves of the opening, separated by blanks; empty for the empty board."""
     mistakes: int | None = None
-    """Mistakes of both bots according to the latest grading; None if there is none."""
+    """Number of mistakes of both bots according to the latest grading; None if there is none."""
 
     @property
     def address(self) -> str:
@@ -179,4 +180,4 @@ class Series(msgspec.Struct, frozen=True):
 
     name: str
     points: tuple[Point, ...]
-    """By ascending x."""
+    """The points, by ascending x."""

@@ -29,32 +29,32 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Short label, unique among all bots that are shown."""
     clock_ms: int | None = None
-    """Value of its clock at `MatchView.clock_t`."""
+    """Value of the bot's clock at `MatchView.clock_t`, in milliseconds."""
     thoughts: Thoughts | None = None
-    """Its report with its last move."""
+    """The bot's report on its last move."""
     thoughts_ply: int = 0
     """The ply of that move, from 1; 0 before the first."""
     thinking: Thoughts | None = None
-    """Its report while it thinks; None once it has moved."""
+    """The bot's report while it thinks; None once it has moved."""
     eval: float | None = None
-    """Its last evaluation, 50 * (1 + value for the first player), in percent; None if it reported none."""
+    """The bot's last evaluation, 50 * (1 + value for the first player), in percent; None if not reported."""
 
 
 class MoveView(msgspec.Struct, frozen=True, kw_only=True):
     """One ply of a match."""
 
     ply: int
-    """From 1, opening included."""
+    """Number of the ply, from 1, opening included."""
     player: int
     action: int
     text: str
     """The move as people write it."""
     cell: int | None = None
-    """The cell that it filled; None if a move has another effect."""
+    """The cell that the move filled; None if it has another effect."""
     is_opening: bool = False
     elapsed_ms: int | None = None
     eval: float | None = None
-    """Evaluation by the mover, in percent for the first player."""
+    """Evaluation by the bot that moved, 50 * (1 + value for the first player), in percent."""
     mark: Mark = ""
 
 
@@ -68,15 +68,15 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the match in the store, once it has one."""
     tournament: int = 1
     tournament_name: str = ""
-    """Empty while it is unknown."""
+    """Name of the tournament; empty while it is unknown."""
     game: str
     """Spec of the game."""
     tc: str = ""
     rows: int = 0
     columns: int = 0
-    """0 if the game is not installed; then there is no board."""
+    """Size of the board; 0 if the game is not installed, and then there is no board."""
     cells: tuple[int, ...] = ()
-    """Row 0 on top: 0 empty, 1 first player, 2 second player."""
+    """Cells row by row from the top: 0 empty, 1 first player, 2 second player."""
     winning: tuple[int, ...] = ()
     """The cells that decided the match, if the rules report them; empty until then."""
     seats: tuple[SeatView, SeatView]
@@ -84,7 +84,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     """Actions from the initial position, opening included."""
     moves: tuple[MoveView, ...] = ()
     to_move: int = 0
-    """0 or 1; -1 once no move is possible."""
+    """The player to move, 0 or 1; -1 once no move is possible."""
     clock_t: float = 0.0
     """Time of the clock values, in seconds since 1970 (UTC); the clock of `to_move` runs from then on."""
     free_ms: int = 0
@@ -93,7 +93,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     last_t: float = 0.0
     """Time of the last event, in seconds since 1970 (UTC)."""
     outcome: Literal["", "first", "second", "draw", "void"] = ""
-    """Empty while the match is played."""
+    """The result; empty while the match is being played."""
     termination: str = ""
     reason: str = ""
     """What happened at the end; for a void match, its void reason comes first."""
@@ -116,7 +116,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why it ended; see `ending_text`."""
+        """Why the match ended; see `ending_text`."""
         return ending_text(self.termination, self.reason, self.void_reason)
 
     @property
@@ -224,7 +224,7 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why it ended; see `ending_text`."""
+        """Why the match ended; see `ending_text`."""
         return ending_text(self.termination, self.reason, self.void_reason)
 
 
@@ -233,9 +233,9 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
 
     t: float
     number: int | None = None
-    """Number of the match that it is about."""
+    """Number of the match that the notice is about."""
     address: str = ""
-    """Address of that match; empty if it is about none."""
+    """Address of that match; empty if the notice is about no match."""
     label: str = ""
     """The bot that is to blame."""
     termination: str = ""
@@ -259,7 +259,7 @@ class ProgressView(msgspec.Struct, frozen=True, kw_only=True):
     game: str = ""
     tc: str = ""
     state: Literal["", "preparing", "running", "paused", "stopping", "ended"] = ""
-    """Empty before the first event about it."""
+    """State of the run; empty before the first event about it."""
     reason: str = ""
     goal: str = ""
     """Progress towards the tournament's goal; empty if it has none."""
@@ -311,14 +311,14 @@ class LiveView(msgspec.Struct, frozen=True, kw_only=True):
     seq: int = 0
     """The newest event that is included; older ones change nothing."""
     matches: Mapping[int, MatchView] = {}
-    """The matches on the wall, by number."""
+    """The matches whose boards are shown, by number."""
     places: tuple[int, ...] = ()
     """Match numbers in the order of their boards; a new match takes the place of one that is over."""
     progress: ProgressView = ProgressView()
     finished: tuple[FinishedMatch, ...] = ()
-    """Newest first."""
+    """Finished matches, newest first."""
     notices: tuple[Notice, ...] = ()
-    """Newest first."""
+    """Notices, newest first."""
     labels: Mapping[str, str] = {}
     """Short labels of bots, by their names in the tournament."""
     faults: Mapping[str, Mapping[str, int]] = {}

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", int, float)
 Sort = Literal["place", "activity", "number", "ply"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-"""`place`: boards stay, a new match takes the place of one that is over; `activity`: last event first."""
+"""Orders of boards. `place`: a new match takes the place of one that is over; `activity`: last event
+first."""
 
 
 class WallView(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,17 +29,17 @@ class WallView(msgspec.Struct, frozen=True, kw_only=True):
 
     boards: tuple[MatchView, ...]
     page: int
-    """From 0."""
+    """Number of the page, from 0."""
     num_pages: int
-    """At least 1."""
+    """Number of pages, at least 1."""
     start: int
-    """Index of its first board among all, from 0."""
+    """Index of the page's first board among all boards, from 0."""
     total: int
     sort: Sort
 
     @property
     def caption(self) -> str:
-        """Which boards these are: `boards 1-6 of 8`."""
+        """The range of boards on the page: `boards 1-6 of 8`."""
         if not self.boards:
             return "no boards"
         return f"boards {self.start + 1}-{self.start + len(self.boards)} of {self.total}"
@@ -79,8 +80,8 @@ def sorted_boards(view: LiveView, sort: Sort) -> list[MatchView]:
 def without_stale(view: LiveView, seconds: float) -> LiveView:
     """Return the view without boards of earlier matches, while a match is played.
 
-    A board goes once its match had been over for longer than `seconds` when the newest board changed. Then
-    the next match takes the place of one that has just ended, and there are as many places as matches.
+    A board is removed if its match had been over for more than `seconds` seconds when the newest board
+    changed. Boards of matches that have just ended stay, so that the next matches take their places.
     """
     if not any(match.is_played for match in view.matches.values()):
         return view
@@ -100,13 +101,13 @@ def without_stale(view: LiveView, seconds: float) -> LiveView:
 
 
 class SearchTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What a bot reports about its moves: for games of columns in board order, else best first."""
+    """A bot's report on its moves: in board order if actions are columns, else best first."""
 
     player: int
     moves: tuple[str, ...]
     actions: tuple[int, ...]
     visits: tuple[int | None, ...] | None
-    """None if the bot reports none; an entry is None if it reports none for that move."""
+    """Visits of each move, None for a move without visits; None if the bot reports no visits at all."""
     shares: tuple[float | None, ...] | None
     """Shares of all visits, 0 to 1."""
     policy: tuple[float | None, ...] | None

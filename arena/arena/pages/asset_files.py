@@ -20,14 +20,14 @@ def asset_files() -> dict[str, bytes]:
 
 
 MAX_PLIES: Final = 400
-"""Plies of the longest match that can be stepped through without a script."""
+"""Maximum number of plies of a match that can be stepped through without a script."""
 
 
 def ply_rules(most: int = MAX_PLIES) -> str:
     """Return the style rules for the plies 0 to `most`.
 
-    Stones after the ply are hidden, its move and its last stone are highlighted, and the links "back" and
-    "on" are those of that ply. An element `p<n>` before board and moves is the target of the address.
+    The rules of a ply hide later stones, highlight its move and its stone, and show its links to the previous
+    and the next ply. An element `p<n>` before board and moves is the target of the address.
     """
     rules: list[str] = []
     for ply in range(most + 1):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.watching.page_views import BotListPage, BotProfile
 
 MAX_CHARTS: Final = 4
-"""Maximum number of rating charts, for the newest tournaments; the table has the last rating of all."""
+"""Maximum number of rating charts, for the newest tournaments; the table has the last rating in each."""
 _LEAST_POINTS: Final = 2
 """Minimum number of points of a curve that is drawn."""
 
@@ -94,7 +94,7 @@ def _unrated(view: BotProfile, links: Links) -> list[Html | None]:
 
 
 def _ratings(versions: Sequence[VersionRow], identity: str, links: Links) -> Html:
-    """Return the ratings of all versions in the pools where this one played, a table per game and pool."""
+    """Return the ratings of all versions in the pools where the given one played, a table per pool."""
     own = {(row.game, row.pool) for row in versions if row.identity == identity}
     fields = sorted(own, key=lambda field: _place(versions, field))
     heads = [
@@ -300,7 +300,8 @@ _STEPS: Final = (25, 50, 100, 200, 500, 1000, 5000)
 _MOST_LINES: Final = 5
 """Maximum number of grid steps across the range of ratings."""
 _FARTHEST: Final = 600.0
-"""Elo from the line of ratings beyond which the band is cut: the first points are very uncertain."""
+"""Maximum Elo between the lowest or highest rating and the edge of the chart, where intervals are cut: the
+first points are very uncertain."""
 
 
 def rating_chart(points: Sequence[CurvePoint], title: Html) -> Html:

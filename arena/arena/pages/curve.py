@@ -32,7 +32,8 @@ def curve(
 
     Args:
         match: the match with all its moves.
-        judged: a judge's evaluation of the position before each ply, in percent for the first player.
+        judged: a judge's evaluation of the position before each ply, in percent for the first player; None if
+            unknown.
         judge: name of the judge; empty if the match has not been graded.
         is_linked: whether the plies link to those of a replay.
     """
@@ -81,7 +82,7 @@ def _tick(percent: int) -> Html:
 
 
 def _line(moves: list[MoveView], player: int, num: int) -> Html:
-    """Return the line of one bot, interrupted where it gave no evaluation, and its points."""
+    """Return the points of one bot and the line through them, interrupted at plies without an evaluation."""
     name = "ab"[player]
     runs = [
         [(move.ply, move.eval or 0.0) for _, move in run]
@@ -109,7 +110,7 @@ def _mark(move: MoveView, num: int) -> Html:
 
 
 def _column(ply: int, num: int) -> Html:
-    """Return a strip over one ply: a link to the ply, highlighted while it is shown."""
+    """Return a strip over one ply: a link to the ply, highlighted while the ply is shown."""
     width = round((_WIDTH - _LEFT - 6) / (num - 1), 1)
     strip = el(
         "rect",

@@ -55,7 +55,7 @@ def places_part(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str,
 
 
 def standings_part(view: StandingsView, links: Links, identities: Mapping[str, str]) -> Html:
-    """Return the ratings with their heading; see `tables.standings`."""
+    """Return the ratings with their heading; see `page_tables.standings`."""
     los = page_tables.notes([page_tables.LOS]) if view.rows else None
     return _part("standings", "Standings", page_tables.standings(view, links, identities), los)
 

@@ -83,7 +83,7 @@ def followed_event_page(row: TournamentRow, live: Followed, links: Links, twin: 
 
     Args:
         row: the tournament.
-        live: its state with the result of `event_fragments`.
+        live: the state of the tournament, with the result of `event_fragments`.
         links: addresses of other pages.
         twin: address of the same data as JSON.
     """

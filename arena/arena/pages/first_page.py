@@ -25,7 +25,7 @@ _WELCOME = (
     "each to step through; the leaderboard rates all bots over all events."
 )
 _MAX_OPEN = 3
-"""Number of boards that are not folded: those with most matches."""
+"""Number of leaderboards that are shown open, those with most matches; the others are folded."""
 _MAX_NAMED = 6
 """Maximum number of bots named for an event in the list; the others are counted."""
 
@@ -68,7 +68,7 @@ def leaderboard_page(view: LeaderboardPage, links: Links, twin: str = "") -> Htm
 
 
 def _board(board: StandingsView, number: int, view: LeaderboardPage, links: Links) -> Html:
-    """Return the table of a pool, folded after the first few; its address unfolds it."""
+    """Return the table of a pool; all but the first few tables are folded until their address is opened."""
     return el(
         "details",
         el("summary", el("h2", board.title), f" {_size(board)}"),

@@ -55,7 +55,7 @@ def following_page(view: MatchPage, live: Followed, links: Links, twin: str = ""
 
     Args:
         view: the match as far as it is known.
-        live: its tournament with the result of `match_fragments`.
+        live: the tournament of the match, with the result of `match_fragments`.
         links: addresses of other pages.
         twin: address of the same data as JSON.
     """
@@ -88,7 +88,7 @@ def _state(model: Model, number: int, links: Links, now: float) -> Html | str:
     match = model.view.matches.get(number)
     done = next((found for found in model.view.finished if found.number == number), None)
     if match is None and done is None:
-        # While the tournament is played there is nothing to add; otherwise the reason why it is not.
+        # If the tournament is not being played, the sentence contains the reason.
         why = "" if run_words(model, now).is_live else awaited_words(model, now)
         return f"This match has not begun, or is too short to follow. {why}".strip()
     if match is not None and not match.is_over:

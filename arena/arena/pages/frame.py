@@ -22,7 +22,7 @@ class Crumb(msgspec.Struct, frozen=True):
 
 
 class PageHead(NamedTuple):
-    """What a browser reads before the content of a page: its title, twin, styles and reloads."""
+    """The data of a page that a browser reads before its content: title, twin, styles and reloads."""
 
     title: str
     """Heading of the page and title of its browser tab."""
@@ -43,7 +43,7 @@ def page(links: Links, about: PageHead, content: Iterable[Child], way: Sequence[
 
     Args:
         links: addresses of other pages.
-        about: its title, twin, styles and reloads.
+        about: title, twin, styles and reloads of the page.
         content: the elements below the heading.
         way: breadcrumbs, without the first page.
     """

@@ -12,19 +12,19 @@ from arena_plugins.text import clean_text
 _VOID: Final = frozenset({"meta", "link", "input", "br", "img", "hr", "wbr"})
 """Elements without an end tag."""
 _LEAVES: Final = frozenset({"path", "circle", "rect", "line", "use"})
-"""Shapes of pictures, which end with their start tag."""
+"""SVG shapes, which are written as self-closing tags."""
 _OPEN: Final = frozenset({"td", "th", "tr"})
-"""Parts of tables, whose end tags HTML lets one omit: a fifth of a large table."""
+"""Parts of tables, whose end tags HTML allows to omit; this makes a large table a fifth smaller."""
 _NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _FORBIDDEN: Final = re.compile(r"on|style$|srcdoc$", re.IGNORECASE)
 """Attributes that would run a script or set a style; the content security policy refuses them, too."""
 _BREAK: Final = re.compile(r"(?<=[:,])(?=[^:,])")
 _MOST: Final = 4000
-"""Maximum number of characters of one text; texts of bots are cut before."""
+"""Maximum number of characters of one text; texts of bots have been cut earlier."""
 
 
 class Html(str):
-    """Markup made by `el` or `join`; any other text is escaped."""
+    """Markup made by `el`, `join` or `text`; any other text is escaped."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ def el(tag: str, *children: Child, **attributes: Value) -> Html:
 
     Args:
         tag: name of the element.
-        children: its content, in order.
+        children: content of the element, in order.
         attributes: values by name; an underscore becomes a hyphen, a trailing one is removed (`class_`).
 
     Raises:

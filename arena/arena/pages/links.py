@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 PER_PAGE: Final = 150
-"""Matches on one page of a list; about 50 kB of HTML."""
+"""Number of matches on one page of a list; about 50 kB of HTML."""
 
 
 class Links(msgspec.Struct, frozen=True, kw_only=True):

@@ -44,7 +44,7 @@ class LiveFrame(msgspec.Struct, frozen=True, kw_only=True):
     """The stream position at which a page continues after it was rendered."""
 
     stream: str = ""
-    """Address of its stream; empty if it has none and reloads instead."""
+    """Address of the page's stream; empty if the page has none and reloads instead."""
     frame: str = ""
     """The frame it was rendered from: `EPOCH.N`."""
     t: float = 0.0
@@ -82,7 +82,7 @@ def wall_fragments(model: Model, links: Links, at: PageTime, memo: Memo) -> Frag
     """
     view, facts = model.view, model.facts
     shown = wall(view, size=MAX_BOARDS)
-    # Between two matches the boards of the last ones stay, and nothing moves on the page.
+    # Between two matches the boards of the last matches stay, and nothing moves on the page.
     waits = "" if shown.total and view.progress.state == "running" else awaited_words(model, at.now)
     caption = _LEGEND if shown.total else ""
     if shown.total > MAX_BOARDS:

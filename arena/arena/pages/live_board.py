@@ -47,7 +47,7 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
         return el("p", match.trouble or "The game is not installed here, so it has no board.", class_="note")
     kind = kind_of(match, gravity=geometry(match.game).kind == "columns")
     width, height = size_of(match)
-    # Nothing is written above a board, so its edge there is small.
+    # There are no labels above a board, so its top margin is small.
     sides, cut = (0, TOP) if has_edges else (EDGE - 2, EDGE - 2)
     return el(
         "svg",
@@ -63,7 +63,7 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
 
 
 def gauge(percent: float | None, label: str) -> Html:
-    """Return a bar filled from the top by the first player's chance; an empty bar without an evaluation."""
+    """Return a bar, filled from the top by the first player's percentage; empty without an evaluation."""
     filled = None if percent is None else el("rect", width=8, height=round(percent, 1), class_="part")
     return el(
         "svg",

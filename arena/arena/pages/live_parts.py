@@ -67,7 +67,7 @@ def progress_bar(model: Model, now: float) -> Html:
         facts.append(el("span", "stalled", class_="state left"))
     elif words.is_live and pace.eta_s is not None:
         facts.append(_fact(f"{duration_text(pace.eta_s)} to go"))
-    # If no match is running, the sentence about that already gives the reason.
+    # If no match is running, the sentence about that already contains the reason.
     facts += [_fact(progress.goal), _fact("" if awaited_words(model, now) else progress.reason)]
     share = None if progress.planned is None else _share(pace.share)
     return el("div", el("p", *facts, class_="summary"), share, id="progress", class_="progress")
@@ -171,7 +171,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def news(view: LiveView, links: Links) -> Html:
-    """Return the newest results, faults and decisions, newest first."""
+    """Return the latest results, faults and decisions, newest first."""
     found: list[tuple[float, str, Html]] = [
         (match.t, f"m{match.number}.{match.attempt}", _result(match, links))
         for match in view.finished[:MAX_NEWS]

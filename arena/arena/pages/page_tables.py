@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 BEGAN: Final = "Began (UTC)"
 _ITSELF: Final = el("td", el("span", "itself", class_="unseen"), class_="self")
 LOS: Final = "LOS: how likely it is that the bot is stronger than the next one."
-"""What a column of `standings` holds."""
+"""Explanation of the column LOS of `standings`."""
 _TIE_BREAKS: Final = (
     "Equal points are separated by the columns behind them, from left to right. Buchholz: the points of all "
     "opponents; Cut 1 leaves out the lowest, Median the lowest and the highest. S-B: the points taken from "
     "each opponent, times that opponent's points. Direct: the points against bots with equal points. W: "
     "matches won."
 )
-"""What the columns of a table by place are."""
+"""Explanation of the columns of a table by place."""
 _STANDINGS: Final = {"out": "disqualified"}
 """Full words for abbreviations in the small tables of the dashboard and of live pages."""
 _SHADES = 9
@@ -66,7 +66,8 @@ def table(
         heads: for each column its heading, and the class of all its cells.
         rows: the cells; `Html` that is a whole `td` or `th` is used unchanged.
         caption: description of the table for screen readers.
-        look: a class for the whole table; of `numeric` each cell is a number unless its class says otherwise.
+        look: a class for the whole table; in a `numeric` one each cell is a number unless its class says
+            otherwise.
     """
     head = el("tr", *(el("th", words, scope="col", class_=kind or None) for words, kind in heads))
     kinds = [_untold(kind) if look == "numeric" else kind for _, kind in heads]
@@ -148,12 +149,12 @@ def standings(view: StandingsView, links: Links, identities: Mapping[str, str]) 
 
 
 def first_rows(view: StandingsView, most: int) -> StandingsView:
-    """Return a table of ratings with at most so many rows; scale, columns and notes are then about these."""
+    """Return a table of ratings with at most `most` rows; scale, columns and notes depend only on these."""
     return view if len(view.rows) <= most else replace(view, rows=view.rows[:most])
 
 
 def signs(view: StandingsView) -> list[str]:
-    """Return what the signs in a table of ratings mean, those that it has."""
+    """Return the meaning of each sign that occurs in a table of ratings."""
     found = [UNBOUNDED] if any(row.rests_on_prior for row in view.rows) else []
     return [*found, SPLIT] if any(row.table for row in view.rows) else found
 
@@ -173,9 +174,9 @@ def bot_link(name: str, address: str | None) -> Html:
 def matrix(view: MatrixView, links: Links, tournament: str, identities: Mapping[str, str]) -> Html:
     """Return a crosstable: rows against columns, which are headed by the ranks of the rows.
 
-    Of a large field the cells are only the scores: with results and a link in each, the table of 40 bots
-    would be four times as large and take 1,560 steps of the tab key. Of a very large one only the best are
-    shown.
+    With more than `MOST_DETAILED` bots the cells contain only scores: with results and links, a table of 40
+    bots would be four times as large and need 1,560 presses of the tab key. At most `MOST_CROSSED` bots are
+    shown, the best ones.
 
     Args:
         view: the cells.
@@ -244,8 +245,8 @@ def places(rows: Sequence[PlaceRow], links: Links, identities: Mapping[str, str]
 
     Args:
         rows: the places.
-        links: where the pages of bots lie.
-        identities: of the bots, by name.
+        links: addresses of other pages.
+        identities: identities of the bots, by name.
     """
     heads = [
         ("Place", "n"),
@@ -341,7 +342,7 @@ def _match(row: MatchRow, links: Links) -> list[Child]:
 
 
 def _ending(row: MatchRow) -> Html | str:
-    """Return how a match ended, also if it was declared void later, and why."""
+    """Return how a match ended; if it was declared void later, this fact and the reason as well."""
     if not row.void_reason:
         return row.termination
     return join(
@@ -355,7 +356,7 @@ def _side(name: str, *, is_winner: bool) -> Html:
 
 
 def _untold(kind: str) -> str:
-    """Return the classes of a cell without that of numbers."""
+    """Return the classes of a cell without the class of numbers."""
     return " ".join(word for word in kind.split() if word != "n")
 
 

@@ -99,9 +99,9 @@ def openings(found: Sequence[OpeningResult], addresses: Mapping[str, str], links
 
 
 def mistakes(found: Mistakes) -> Html:
-    """Return the mistakes by ply, or how to have matches graded."""
+    """Return the mistakes by ply; if no match has been graded, the command that grades one."""
     if not found.graded:
-        return el("p", "No match of it has been graded; arena grade ADDRESS judges one.", class_="note")
+        return el("p", "No match of this bot has been graded; arena grade ADDRESS grades one.", class_="note")
     by = f" by {found.judge}" if found.judge else ""
     part = f", the newest {found.read} of them counted" if found.read < found.graded else ""
     heads = [("Ply", "n"), ("Judged", "n"), ("Mistakes", "n"), ("Share", "n"), ("", "stroke")]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.watching.page_views import MatchPage
 
 _START, _BACK, _ON, _END = "\u00ab", "\u2039", "\u203a", "\u00bb"
-"""Signs of the links between plies."""
+"""Texts of the links to the first, previous, next and last ply."""
 _SECOND_MS = 1000
 _MARKS = frozenset({"?", "??", "~"})
 """Marks of the moves that the keys b and B jump to."""

@@ -42,7 +42,7 @@ def drawn(stroke: RatingStroke, scale: tuple[float, float]) -> Html:
     return el(
         "svg",
         el("path", d=f"M{low:g} {_MIDDLE}H{high:g}"),
-        # A line without length and with round ends is a dot.
+        # A line of length zero with round ends is drawn as a dot.
         el("path", d=f"M{place(stroke.elo):g} {_MIDDLE}h0", class_="at"),
         viewBox=f"0 0 {_WIDTH} {2 * _MIDDLE}",
         class_="stroke",

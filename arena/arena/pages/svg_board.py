@@ -20,9 +20,9 @@ CELL: Final = 40
 EDGE: Final = 22
 """Width of the margin for the names of columns and rows, in units of the picture."""
 TOP: Final = EDGE - 6
-"""Units that are left out on top: nothing is written above a board."""
+"""Height cut off at the top, in units of the picture: there are no labels above a board."""
 _LINES: Final = 7
-"""Number of rows from which a board is drawn as crossing lines, as in Gomoku."""
+"""Minimum number of rows of a board that is drawn as crossing lines, as in Gomoku."""
 
 
 class Grid(Protocol):
@@ -40,7 +40,7 @@ class Grid(Protocol):
 
 
 def kind_of(grid: Grid, *, gravity: bool) -> str:
-    """Return how a board is drawn: `discs` behind holes, stones where `lines` cross, or `marks` in cells."""
+    """Return the style of a board: `discs` behind holes, stones where `lines` cross, or `marks` in cells."""
     return "discs" if gravity else "lines" if grid.rows >= _LINES else "marks"
 
 

@@ -31,8 +31,8 @@ def versus_page(view: VersusPage, links: Links, twin: str = "") -> Html:
         section("Openings", openings(met.openings, view.addresses, links, bot)) if met.openings else None,
         section(f"Mistakes of {bot}", mistakes(met.mistakes)) if met.mistakes.graded else None,
         section("Newest matches", _matches(met.matches, links, bot, met.cell.games)),
-        # The lines of the command, for those who know its figures.
-        section("What the numbers rest on", el("div", *map(_line, met.lines), class_="lines")),
+        # The lines that `arena versus` prints, for readers who know that command.
+        section("Figures in detail", el("div", *map(_line, met.lines), class_="lines")),
     ]
     way = [
         Crumb(view.tournament, links.event(view.tournament)),

@@ -1,1 +1,1 @@
-"""Matches of a person against a bot: the person's seat is answered by commands in the store."""
+"""Matches of a person against a bot: the person's moves arrive as commands in the store."""

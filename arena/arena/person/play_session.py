@@ -69,7 +69,7 @@ class PlaySession:
 
         Args:
             play: the session.
-            commands: knows the person's requests.
+            commands: the source of the person's requests.
             match: the first match.
         """
         self.total: int | None = match.number
@@ -92,7 +92,7 @@ class PlaySession:
         """Return the next match, once it is requested and its predecessor is stored.
 
         Raises:
-            DatabaseError: it cannot be stored.
+            DatabaseError: the match cannot be stored.
         """
         if num_queued or running:
             return []
@@ -109,18 +109,18 @@ class PlaySession:
         return [_job(self._play, match)]
 
     def renew(self, jobs: Sequence[Job]) -> Sequence[Job]:
-        """Return the jobs unchanged: a person sees what happened, and decides."""
+        """Return the jobs unchanged: the person sees why the match was not played, and decides what to do."""
         return jobs
 
     def withdraw(self, label: str, why: str) -> None:
-        """Do nothing: nobody leaves a session."""
+        """Do nothing: no bot can be withdrawn from a session."""
 
     def take_gone(self) -> list[int]:
-        """Return nothing: matches that were returned by `more` are always played."""
+        """Return an empty list: matches that were returned by `more` are always played."""
         return []
 
     def take_withdrawn(self) -> list[BotWithdrawn]:
-        """Return nothing: no bot joins a session."""
+        """Return an empty list: no bot leaves a session."""
         return []
 
     def hear(self, event: Event) -> None:
@@ -147,7 +147,7 @@ class PlaySession:
         return planned_match(match.number + 1, match.first, actions)
 
     def _own_plies(self, actions: tuple[int, ...], person: int) -> list[int]:
-        """Return the indices in `actions` of the person's own moves, without the configured opening."""
+        """Return the indices in `actions` of the person's own moves after the configured opening."""
         plan = self._play.plan
         state, found = plan.game.initial_state(), list[int]()
         for ply, action in enumerate(actions):
@@ -163,10 +163,11 @@ def go_on_from(play: Play, match: PlannedMatch, actions: tuple[int, ...]) -> Pla
     Args:
         play: the session.
         match: the match as planned.
-        actions: its streamed actions.
+        actions: the published actions of the match.
     """
     end_match(play, match)
-    # The match was over, but its result was not stored; a match that goes on needs a move to be made.
+    # The match was over, but its result was not stored; a match can only continue from a position that is not
+    # final.
     while position(play.plan.game, actions).is_terminal:
         actions = actions[:-1]
     again = planned_match(match.number + 1, match.first, actions)
@@ -205,16 +206,16 @@ def planned_match(number: int, first: int, opening: tuple[int, ...]) -> PlannedM
 
 
 def _side(match: PlannedMatch) -> int:
-    """Return the player, 0 or 1, that the person is."""
+    """Return which player the person is, 0 or 1."""
     return 0 if match.first == PERSON_SEAT else 1
 
 
 _TICK_S = 0.1
-"""Seconds between two checks whether the match must end; a person notices no tenth of a second."""
+"""Seconds between two checks whether the match must end; too short for a person to notice."""
 
 
 class PersonSeat:
-    """Seat of a person. The screen already shows the question, so the seat only waits for a command."""
+    """Seat of a person. The screen already shows the position, so the seat only waits for a command."""
 
     name = PERSON
     version = ""
@@ -258,7 +259,7 @@ class PersonSeat:
                 return Resignation(order.t - began)
             else:
                 self._commands.moved(order.action)
-                # The time of the command, so that the person does not pay for the time until it is read here.
+                # The arrival time of the command: the clock must not run on until the command is read here.
                 return Answer(order.action, max(0.0, order.t - began), UNSAID)
         late = FaultError(lateness, "no move came in time")
         return Forfeit(lateness, evidence(late, self, elapsed_s, limit_ms))
@@ -294,7 +295,7 @@ class SessionSeats(WarmSeats):
             return self._person
         if self._started:
             return self._started.pop()
-        # The temporary files of the bot were deleted, and its process was stopped because of that.
+        # The process of the bot was stopped because its temporary files were deleted.
         return make_seat(competitor, game_name, tier, adjust=keep_compiled)
 
 
@@ -327,7 +328,7 @@ class SessionPool(InlinePool):
 
     @override
     def close(self) -> None:
-        # In the thread that started the bot.
+        # Closed by the thread that started the bot.
         self._thread.submit(super().close).result()
         self._thread.shutdown()
 

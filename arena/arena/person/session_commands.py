@@ -1,4 +1,4 @@
-"""Processes a person's commands: answers them, gets hints, passes others to the seat or coordinator."""
+"""Processes a person's commands: answers them, computes hints, or passes them to the seat or coordinator."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from arena_plugins import Game, State
 
 NOBODY_S = 900.0
-"""Seconds without a first command after which the person counts as absent, since screens can be killed."""
+"""Seconds without a first command after which the person counts as absent: the screen may have been
+killed."""
 
 Step = Literal["undo", "new"]
-"""What follows a match, other than the end of the session."""
+"""A request of the person for the time after a match, other than to end the session."""
 
 
 class SeatOrder(NamedTuple):
@@ -89,8 +90,8 @@ class SessionCommands:
 
         Args:
             number: number of the match.
-            state: its initial position.
-            person: the player (0 or 1) that the person is.
+            state: initial position of the match.
+            person: which player the person is, 0 or 1.
             can_undo: whether the person has made a move that can be taken back.
         """
         with self._lock:
@@ -127,12 +128,12 @@ class SessionCommands:
 
     @property
     def is_deserted(self) -> bool:
-        """Whether the person never appeared, so that nobody waits for this match."""
+        """Whether the person never sent a command, so that nobody is waiting for this match."""
         return not self._has_heard and time.monotonic() - self._began >= NOBODY_S
 
     @property
     def step(self) -> Step | None:
-        """What the person wants after this match; None if nothing was requested yet."""
+        """The person's request for the time after this match; None if there is none yet."""
         return self._step
 
     def next_order(self, seconds: float) -> SeatOrder | None:
@@ -142,7 +143,7 @@ class SessionCommands:
         return None
 
     def hear(self, row: CommandRecord) -> str | None:
-        """Execute a command; return the answer, or None if it will be given later."""
+        """Execute a command; return the answer, or None if the answer follows later."""
         command = read_command(row)
         with self._lock:
             if isinstance(command, StopRun | AbortRun):
@@ -157,7 +158,7 @@ class SessionCommands:
             return self._obey(row.id, command)
 
     def _obey(self, number: int, command: BoardCommand) -> str | None:
-        """Execute a command of the person whose row has this id."""
+        """Execute a command of the person; `number` is the id of its row."""
         if isinstance(command, TakeBack):
             return self._undo()
         if isinstance(command, NextMatch):
@@ -189,7 +190,7 @@ class SessionCommands:
     def _move(self, command: MakeMove) -> str:
         if self._state is None or command.action not in self._state.legal_actions:
             return f"action {command.action} cannot be played here"
-        # A second click is too late, whether or not the first move has been played by then.
+        # A second click is too late, even if the first move has not been played yet.
         self._is_asked = False
         self._orders.put(SeatOrder("move", time.monotonic(), action=command.action))
         return "played"
@@ -209,7 +210,7 @@ class SessionCommands:
         return "a new match, sides swapped"
 
     def _stop(self, *, at_once: bool) -> str:
-        # If the person never came, nobody would finish the match, so it ends at once.
+        # If the person never sent a command, nobody would finish the match, so it ends at once.
         at_once = at_once or not self._has_heard
         self._ends_at_once = self._ends_at_once or at_once
         return "this match ends now" if at_once else "no further match begins"
@@ -222,15 +223,15 @@ class SessionCommands:
 
 
 HINT_S = 3.0
-"""Seconds for a hint, unless the bot that gives it has its own limit: the person is waiting."""
+"""Seconds for a hint, unless the bot that computes hints has its own limit: the person is waiting."""
 _MARGIN_MS = 20_000
-"""Milliseconds by which it may be late: its first answer may include compiling."""
+"""Milliseconds by which a hint may be late: the first one may include compiling."""
 _SOLVER = "solver"
 _OTHER = "minimax"
 
 
 class Hinter:
-    """Asks one bot for hints; the bot is started at the first one."""
+    """Requests hints from one bot, which is started for the first hint."""
 
     def __init__(self, game: Game, competitor: Competitor, tier: Tier, init_s: float) -> None:
         """Prepare to ask a bot.
@@ -248,7 +249,7 @@ class Hinter:
         self._seat: Seat | None = None
 
     def ask(self, state: State) -> str:
-        """Return a hint: the move as its first word, then the bot's name and its evaluation.
+        """Return a hint: the move, then the bot's name and its evaluation.
 
         If the bot fails, the text starts with `no hint`.
         """
@@ -285,7 +286,7 @@ class Hints:
     """Produces hints beside a match, one at a time; the person can move while waiting for one."""
 
     def __init__(self, make: Callable[[], Hinter], answer: Callable[[int, str], None]) -> None:
-        """Set source and destination of hints; nothing is started before the first one is requested.
+        """Prepare to produce hints; nothing is started before the first one is requested.
 
         Args:
             make: creates the hinter; an ArenaError that it raises becomes the answer.
@@ -300,7 +301,7 @@ class Hints:
         self._lock = threading.Lock()
 
     def ask(self, state: State, command: int) -> None:
-        """Request a hint, with which a command is then answered."""
+        """Request a hint, which becomes the answer to a command."""
         with self._lock:
             is_busy, self._is_busy = self._is_busy, True
         if is_busy:

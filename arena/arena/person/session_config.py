@@ -41,7 +41,7 @@ class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forb
     opening: tuple[int, ...] = ()
     """Actions of the opening of every match."""
     clock: str | None = None
-    """Game clock of both, `moves/time+inc`; without one a person has `MOVE_S` per move."""
+    """Game clock of both players, `moves/time+inc`; without one a person has `MOVE_S` per move."""
     st: float | None = None
     """Seconds per move of the bot; 5 if neither `clock` nor `nodes` is set."""
     nodes: int | None = None
@@ -89,7 +89,7 @@ def parse_play(text: str, source: str) -> PlayConfig:
     """Parse the TOML that `to_toml` wrote.
 
     Raises:
-        ConfigError: it is not valid; the message starts with `source`.
+        ConfigError: the text is not valid; the message starts with `source`.
     """
     try:
         return msgspec.convert(tomllib.loads(text), PlayConfig)
@@ -103,7 +103,7 @@ def is_rated(tournament: TournamentRecord) -> bool:
 
 
 def play_config(values: Mapping[str, object]) -> PlayConfig:
-    """Return a configuration from values by field, with the opening in written moves and a random seed.
+    """Return a configuration from values by field; the opening is given as moves, the seed may be missing.
 
     Raises:
         ConfigError: a value has the wrong type, or the opening cannot be parsed.
@@ -126,7 +126,7 @@ def make_play(config: PlayConfig, bot: Competitor | None = None) -> SessionPlan:
 
     Raises:
         ConfigError: the configuration is not playable.
-        PluginError: its game or a bot cannot be found.
+        PluginError: the game or a bot cannot be found.
         OptionError: a limit in the spec of a bot is not a number.
     """
     # Imported late: a screen that only offers the form must not load the shelf of bots and package metadata.

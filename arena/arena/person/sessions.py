@@ -80,7 +80,7 @@ def open_play(
         OptionError: the bot rejects an option.
         ArenaError: the required tier is not available.
         LeaseLostError: another process has taken the session over.
-        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
+        MovedError: the store was removed, moved or replaced; the message names the file with the results.
         DatabaseError: the store cannot be written.
     """
     plan = make_play(config)
@@ -93,8 +93,8 @@ def open_play(
             reserved.look()
             # Signals are handled before the session is announced, as the listener may stop it at once.
             signals = stack.enter_context(StopSignals())
-            # Announce before the session is stored: a waiter for its start may then read the messages about
-            # the bot.
+            # Announced before the session is stored, so that a process that waits for its start can then read
+            # the messages about the bot.
             tell(reserved.record, changes(store, [plan.bot]))
             tournament = store_play(reserved.store, plan, tier, match, reserved.record)
         lease = stack.enter_context(Lease(store, tournament, current_owner()))
@@ -105,7 +105,7 @@ def reopen_play(store: Store, tournament: TournamentRecord, tell: Callable[[Tour
     """Resume a session whose coordinator has ended, from the last position of its match.
 
     Raises:
-        ConfigError: it is not a session, another process runs it, or its bot has changed.
+        ConfigError: the tournament is not a session, another process runs it, or its bot has changed.
         BotFailedError: the bot does not start.
         ArenaError: the required tier is not available.
         DatabaseError: the store cannot be written.
@@ -156,7 +156,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
 
     Raises:
         LeaseLostError: another process has taken the session over.
-        MovedError: the store was removed, moved or replaced; names the file that holds the results now.
+        MovedError: the store was removed, moved or replaced; the message names the file with the results.
         DatabaseError: the store cannot be written.
     """
     store, plan = play.store, play.plan
@@ -175,7 +175,7 @@ def run_session(play: Play, bot: Seat, lease: Lease, signals: StopSignals, match
     with rescuing(store, play.tournament), closing(Hints(make_hinter, answer)) as hints:
         orders = Orders(lease, signals, say=_log.info, board=commands)
         with closing(SessionPool(commands, PersonSeat(commands, hints.ask), bot)) as pool:
-            # Read again, since matches may have been added since the record was read.
+            # Read again: matches may have been added since the record was read.
             tournament = store.tournaments.find(play.tournament.id) or play.tournament
             play_out(store, tournament, RunParts(session, pool, orders), tell=session.hear)
         # The session was stopped before its next match started; that match will never be played.
@@ -194,7 +194,7 @@ def store_play(
         plan: the session.
         tier: isolation tier of the bot.
         match: the first match.
-        reserved: its row, if it is stored already; `store` must then be that of its lease.
+        reserved: the row of the session, if it is stored already; `store` must then be opened for its lease.
     """
     entrants = [entrant_of(plan.person, PERSON_SEAT), entrant_of(plan.bot, BOT_SEAT)]
     new = _new_play(plan, tier)
@@ -235,8 +235,8 @@ def _ready(plan: SessionPlan, tier: Tier) -> Generator[Seat]:
     """Start the bot for a `with` block; yield its seat.
 
     Raises:
-        BotFailedError: it does not start.
-        OptionError: it rejects an option.
+        BotFailedError: the bot does not start.
+        OptionError: the bot rejects an option.
     """
     config = plan.config
     control = _trial(plan.bot_control)
@@ -267,7 +267,7 @@ def _trial(control: TimeControl) -> TimeControl:
 
 
 def _actions_told(store: Store, tournament: TournamentRecord, match: PlannedMatch) -> tuple[int, ...]:
-    """Return the actions of a match that were streamed; must be called before the lease is taken."""
+    """Return the actions of a match that were published; must be called before the lease is taken."""
     actions = list(match.opening)
     for event in store.events.snapshot(tournament.id).events:
         if event.kind == "move" and event.number == match.number and event.ply == len(actions) + 1:

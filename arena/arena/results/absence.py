@@ -1,4 +1,4 @@
-"""Distinguishes an empty answer from a mistyped name: checks that what a query names exists in the store."""
+"""Distinguishes an empty answer from a mistyped name: checks that the names of a query are in the store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_names(store: Store, condition: Condition) -> None:
     """Check that the tournament and the bots of a condition are in the store.
 
     Raises:
-        NotFoundError: there is no such tournament or bot; names the closest one.
+        NotFoundError: there is no such tournament or bot; the message names the closest one.
     """
     wanted = condition.tournament
     known = [tournament.name for tournament in store.tournaments.newest()] if wanted else []

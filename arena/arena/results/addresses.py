@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LAST = "last"
-"""The newest tournament, or the newest unfinished one."""
+"""Address of the newest tournament; for some commands, of the newest unfinished one."""
 SCREENS = ("live", "table", "matches")
 """Screens of a tournament that have addresses."""
 _WITHIN = re.compile(r"(?P<number>[0-9]+)(?:\.(?P<attempt>[0-9]{1,9}))?(?::(?P<ply>[0-9]{1,9}))?")
@@ -75,10 +75,10 @@ def address_of(match: StoredMatch) -> str:
 
 
 def find_address(store: Store, text: str) -> Address:
-    """Find what an address names; a tournament whose name is the whole text takes precedence.
+    """Find the match, position or screen that an address names; a tournament with this name takes precedence.
 
     Raises:
-        NotFoundError: it names nothing; the message has the closest name.
+        NotFoundError: the address names nothing; the message contains the closest name.
     """
     if text == LAST or store.tournaments.find(text) is not None:
         return Address(find_tournament(store, text, unfinished=False))
@@ -101,7 +101,8 @@ def find_place(store: Store, text: str) -> Address | BotRecord:
     """Find the tournament, screen, match, position or bot that an address names; tournaments come first.
 
     Raises:
-        NotFoundError: it names nothing or several bots; the message has the closest name, or the bots.
+        NotFoundError: the address names nothing or several bots; the message contains the closest name, or
+            the bots.
     """
     try:
         return find_address(store, text)
@@ -116,7 +117,7 @@ def find_bot(store: Store, text: str) -> BotRecord:
     """Find the stored bot with this spec, name, version, identity prefix or label.
 
     Raises:
-        NotFoundError: there is none, or there are several; the message has the closest name, or all of them.
+        NotFoundError: there is no such bot, or several; the message contains the closest name, or all names.
     """
     records, labels = store.names.bots(), store.names.labels()
     found = [
@@ -207,7 +208,7 @@ def find_tournament(store: Store, key: str | None, *, unfinished: bool) -> Tourn
         unfinished: whether the newest means the newest unfinished one.
 
     Raises:
-        NotFoundError: there is none; names the closest one.
+        NotFoundError: there is no such tournament; the message names the closest one.
     """
     found = None if key is None else store.tournaments.find(key)
     if found is not None:
@@ -238,7 +239,7 @@ def find_event(store: Store, key: str | None, *, unfinished: bool) -> Tournament
         unfinished: whether the newest means the newest unfinished one.
 
     Raises:
-        NotFoundError: there is none; names the closest one.
+        NotFoundError: there is no such tournament; the message names the closest one.
     """
     if key is None or key == LAST:
         return find_tournament(store, key, unfinished=unfinished)
@@ -278,7 +279,7 @@ def check_new_name(store: Store, name: str) -> None:
 
 
 def find_entrants(store: Store, tournament: TournamentRecord, text: str | None) -> list[Entrant]:
-    """Find the entrants that match a name: all of a spec or pattern, or the one with a label.
+    """Find the entrants that match a text: all with a matching spec, or the one with this label.
 
     Args:
         store: the store with the tournament.
@@ -287,7 +288,7 @@ def find_entrants(store: Store, tournament: TournamentRecord, text: str | None) 
             for all entrants.
 
     Raises:
-        NotFoundError: no entrant matches; names the closest label.
+        NotFoundError: no entrant matches; the message names the closest label.
     """
     entrants = store.tournaments.entrants(tournament.id)
     if text is None:

@@ -27,9 +27,9 @@ class Stand(NamedTuple):
     """The rating of a bot after a number of matches of a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament so far."""
+    """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of them, in seconds since 1970 (UTC)."""
+    """End of the last of these matches, in seconds since 1970 (UTC)."""
     rating: SeatRating
 
 
@@ -41,11 +41,12 @@ class EventHistory(NamedTuple):
     name: str
     """Display name, unique within the history."""
     games: int
-    """Number of its rated matches."""
+    """Number of the bot's rated matches."""
     faults: int
-    """Number of its rated matches that it forfeited."""
+    """Number of rated matches that the bot forfeited."""
     stands: tuple[Stand, ...]
-    """Oldest first, at least one; relative to the mean of the tournament's bots, which is 1500."""
+    """The ratings, oldest first, at least one; relative to the mean of the tournament's bots, which is
+    1500."""
 
 
 class VersionRating(NamedTuple):
@@ -57,14 +58,14 @@ class VersionRating(NamedTuple):
     name: str
     """Display name, unique within the history."""
     first_at: float
-    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
+    """Start of the version's first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
     """Number of the table, from 1; bots of different tables are not connected by matches."""
     row: Row
 
     @property
     def faults(self) -> int:
-        """Number of matches that it forfeited."""
+        """Number of matches that this version forfeited."""
         return self.row.time + self.row.illegal + self.row.crash + self.row.other
 
 
@@ -72,16 +73,17 @@ class BotHistory(NamedTuple):
     """The whole rating history of a bot."""
 
     events: list[EventHistory]
-    """Oldest tournament first."""
+    """The histories by tournament, oldest first."""
     versions: list[VersionRating]
-    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
+    """The versions by game and pool, largest pool first; within a pool, the version that played first comes
+    first."""
 
 
 @at_one_moment
 def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory:
     """Return the rating history of a bot.
 
-    Rating points that runs stored are read; a tournament of an older version is read match by match.
+    The rating points that runs have stored are used; a tournament without them is read match by match.
 
     Args:
         store: the store with its matches.
@@ -90,7 +92,7 @@ def bot_history(store: Store, text: str, *, can_scan: bool = True) -> BotHistory
             200,000 matches; otherwise they are left out.
 
     Raises:
-        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
+        NotFoundError: there is no such bot, or it has no rated match; the message names the closest one.
     """
     boards = boards_of(store)
     bots, labels = boards.bots, boards.labels

@@ -51,7 +51,7 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     version: str
     first_at: float
-    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
+    """Start of the bot's first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
     """Number of the table, from 1; bots of different tables are not connected by matches."""
     rank: int
@@ -66,14 +66,14 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     """A rating that was stored during a tournament."""
 
     num_matches: int
-    """Rated matches of the whole tournament so far."""
+    """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of them, in seconds since 1970 (UTC)."""
+    """End of the last of these matches, in seconds since 1970 (UTC)."""
     elo: float
     error: float
     """Half of the 95 % interval, Elo."""
     rests_on_prior: bool
-    """Shown as `?`: no chain of results bounded the rating on both sides."""
+    """Whether no chain of results bounded the rating on both sides; shown as `?`."""
 
 
 class Participation(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     """Label of the bot in the tournament."""
     created_at: float
-    """Seconds since 1970 (UTC)."""
+    """Creation of the tournament, in seconds since 1970 (UTC)."""
     wins: int
     draws: int
     losses: int
@@ -97,7 +97,7 @@ class Participation(msgspec.Struct, frozen=True, kw_only=True):
     """Last stored rating, relative to the mean of the tournament's bots; None if there is none."""
     error: float | None
     curve: tuple[CurvePoint, ...]
-    """Oldest first."""
+    """Stored ratings, oldest first."""
 
 
 class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
     termination: str
     matches: int
     newest: int | None
-    """Id of the newest of them in the store."""
+    """Id of the newest of these matches in the store."""
 
 
 class BotPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,20 +117,21 @@ class BotPage(msgspec.Struct, frozen=True, kw_only=True):
     games: int
     """Number of rated matches."""
     opponents: tuple[Opponent, ...]
-    """Most matches first."""
+    """Results by opponent, most matches first."""
     versions: tuple[VersionRow, ...]
-    """By game and pool, the largest pool first; within a pool, the version that played first comes first."""
+    """Versions by game and pool, largest pool first; within a pool, the version that played first comes
+    first."""
     tournaments: tuple[Participation, ...]
-    """Newest first."""
+    """Tournaments with the bot, newest first."""
     openings: tuple[OpeningResult, ...]
-    """Most matches first."""
+    """Results by opening, most matches first."""
     mistakes: Mistakes
     losses: int
-    """Number of rated matches that it lost."""
+    """Number of rated matches that the bot lost."""
     worst: tuple[Loss, ...]
     """The most surprising losses."""
     faults: tuple[ForfeitKind, ...]
-    """Most matches first."""
+    """Forfeits by termination, most matches first."""
 
 
 @at_one_moment
@@ -143,7 +144,7 @@ def bot_page(store: Store, text: str, is_wanted: Callable[[], bool] = lambda: Tr
         is_wanted: polled between queries; once it returns False, the rest of the page stays empty.
 
     Raises:
-        NotFoundError: there is no such bot, or it has no rated match; names the closest one.
+        NotFoundError: there is no such bot, or it has no rated match; the message names the closest one.
     """
     boards = boards_of(store)
     history = bot_history(store, text, can_scan=False)

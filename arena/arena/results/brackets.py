@@ -17,13 +17,13 @@ class BracketRow(msgspec.Struct, frozen=True, kw_only=True):
     """One encounter of a bracket; the fields are the keys of the JSON form."""
 
     round: str
-    """Such as `semifinal` or `losers' round 2`."""
+    """Name of the round, such as `semifinal` or `losers' round 2`."""
     encounter: str
-    """Such as `semifinal 1`; unique in the bracket."""
+    """Name of the encounter, such as `semifinal 1`; unique in the bracket."""
     stage: int
-    """From 1; encounters of one stage are played at the same time."""
+    """Number of the stage, from 1; encounters of one stage are played at the same time."""
     state: str
-    """waiting, open, level, decided or not needed."""
+    """State: waiting, open, level, decided or not needed."""
     first: str | None
     """Label of the upper bot; None for a bye or while it is unknown."""
     second: str | None
@@ -33,7 +33,7 @@ class BracketRow(msgspec.Struct, frozen=True, kw_only=True):
     first_points: float
     second_points: float
     first_forfeits: int
-    """Matches of this encounter that the bot forfeited."""
+    """Number of matches of this encounter that the first bot forfeited."""
     second_forfeits: int
     winner: str | None
     """Label of the winner; None while the encounter is undecided."""
@@ -53,7 +53,7 @@ class TieText(NamedTuple):
     first: str
     """The upper bot, with a star if it advances; or in parentheses where it will come from."""
     score: str
-    """`2 : 1` with fixed width; blank before the encounter can start."""
+    """Score, such as `2 : 1`, with fixed width; blank before the encounter can start."""
     second: str
     remark: str
     """Information that the score does not show; may be empty."""

@@ -13,7 +13,8 @@ class BracketPlace(NamedTuple):
     """The place of a bot in a knockout."""
 
     place: int | None
-    """From 1, shared by bots that lost in the same round; None for a bot that is still in."""
+    """Place, from 1, shared by bots that lost in the same round; None for a bot that has not been
+    eliminated."""
     name: str
 
 
@@ -27,4 +28,5 @@ class EventTables(NamedTuple):
     bracket: list[BracketRow]
     """Knockout: encounters in an order in which they can be decided; otherwise empty."""
     progress: str
-    """Such as `round 3 of 7`, `semifinal: 1 of 2 encounters decided` or `mcts wins the knockout`."""
+    """Progress, such as `round 3 of 7`, `semifinal: 1 of 2 encounters decided` or `mcts wins the
+    knockout`."""

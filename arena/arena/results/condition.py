@@ -38,21 +38,21 @@ _WORD: Final = re.compile(r"([a-z]+)(<=|>=|<|>|=|:)(.*)", re.DOTALL)
 
 
 class Word(NamedTuple):
-    """A word of the condition language and the values it takes."""
+    """A keyword of the condition language and the values that it accepts."""
 
     name: str
     field: str
     """Name of the field of `Condition`."""
     check: Callable[[str], object]
-    """Raises `ConfigError` for an invalid value."""
+    """Function that raises `ConfigError` for an invalid value."""
     signs: tuple[str, ...] = ("=",)
-    """Allowed comparisons; a word that takes only `:` has only `=`."""
+    """Allowed comparisons; a keyword that allows only `:` has only `=`."""
     is_repeated: bool = False
-    """Whether the word may occur several times, all of which must hold."""
+    """Whether the keyword may occur several times; all occurrences must hold."""
 
     @property
     def shown(self) -> str:
-        """The word with its sign, such as `bot:` or `ply<`."""
+        """The keyword with its sign, such as `bot:` or `ply<`."""
         return f"{self.name}{'<' if self.is_repeated else ':'}"
 
 
@@ -86,13 +86,13 @@ WORDS: Final[Mapping[str, Word]] = {
 }
 _OF_POOLS: Final = ("tournament", "game", "pool", "tc", "st", "nodes")
 TABLE_WORDS: Final = frozenset({"bot", "vs", "date", "tier", "machine", *_OF_POOLS})
-"""Words that rating tables accept; ratings of matches chosen by result or length would be biased."""
+"""Keywords that rating tables accept; ratings of matches chosen by result or length would be biased."""
 BOARD_WORDS: Final = frozenset({"bot", "vs", "result", "end", "ply", "game"})
-"""Words that can be evaluated while a match is played."""
+"""Keywords that can be evaluated while a match is being played."""
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
-    """A query for matches; all fields must hold, and an empty field is no condition.
+    """A query for matches; all conditions must hold, and an empty field is no condition.
 
     In texts `*` matches any text and `?` any character. Comparisons are pairs of sign and text as written;
     they were validated when they were parsed.
@@ -101,9 +101,9 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     bot: str = ""
     vs: str = ""
     result: str = ""
-    """1-0, 0-1, 1/2 or void."""
+    """Result: 1-0, 0-1, 1/2 or void."""
     end: str = ""
-    """A termination."""
+    """Termination, which may be a pattern."""
     plies: tuple[tuple[str, str], ...] = ()
     """Comparisons with the number of actions."""
     opening: str = ""
@@ -114,7 +114,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     mistakes: tuple[tuple[str, str], ...] = ()
     """Comparisons with the number of mistakes of both bots, as counted by one judge."""
     graded: str = ""
-    """yes, no or the name of a judge."""
+    """Whether the match is graded: yes, no or the name of a judge."""
     tournament: str = ""
     game: str = ""
     pool: str = ""
@@ -124,7 +124,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
     st: str = ""
     nodes: str = ""
     tier: str = ""
-    """`T2`, or `>=T2` for that and stronger isolation."""
+    """Isolation tier: `T2`, or `>=T2` for T2 and stronger tiers."""
     machine: str = ""
     """Host name of the worker machine that played the match."""
 
@@ -139,7 +139,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         return values.OUTCOMES[self.result] if self.result else ""
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Return the words that are set, with their values; comparisons start with their sign."""
+        """Return the keywords that are set, with their values; comparisons start with their sign."""
         found: list[tuple[str, str]] = []
         for word in WORDS.values():
             given = getattr(self, word.field)
@@ -158,21 +158,21 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         """Return the limit of the matches in the notation of pool names; None if any limit fits.
 
         Raises:
-            ConfigError: the words for limits exclude each other.
+            ConfigError: the conditions on the limit exclude each other.
         """
         if not (self.tc or self.st or self.nodes):
             return None
         return values.limit_of_words(self.tc, self.st, self.nodes)
 
     def only(self, words: Iterable[str], where: str) -> Condition:
-        """Return the condition unchanged if it uses only some words.
+        """Return the condition unchanged if it uses only allowed keywords.
 
         Args:
-            words: the allowed words.
-            where: what the condition filters, for the message, such as `the wall`.
+            words: the allowed keywords.
+            where: the list that is filtered, for the message, such as `the wall`.
 
         Raises:
-            ConfigError: another word is used; names the allowed ones.
+            ConfigError: another keyword is used; the message names the allowed ones.
         """
         takes = [word.name for word in WORDS.values() if word.name in set(words)]
         for name, _ in self.pairs():
@@ -227,7 +227,7 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def fits_board(self, match: MatchView) -> bool:
-        """Return whether a match on the wall fits; result and end never fit a running match."""
+        """Return whether a match with a live board fits; result and end never fit a running match."""
         full = (match.seats[0].name, match.seats[1].name)
         short = (match.seats[0].label, match.seats[1].label)
         return (
@@ -250,7 +250,7 @@ def read_condition(text: str) -> Condition:
     """Parse a condition from text.
 
     Raises:
-        ConfigError: a word or a value is invalid; names it and the closest one.
+        ConfigError: a keyword or a value is invalid; the message names it and the closest valid one.
     """
     try:
         words = shlex.split(text)
@@ -260,12 +260,12 @@ def read_condition(text: str) -> Condition:
 
 
 def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:
-    """Parse a condition from pairs of word and value, as options and forms supply them.
+    """Parse a condition from pairs of keyword and value, as options and forms supply them.
 
     A value may start with a sign, `<20`; without one it means equality.
 
     Raises:
-        ConfigError: a word or a value is invalid, or a word that may occur once is repeated.
+        ConfigError: a keyword or a value is invalid, or a keyword that may occur only once is repeated.
     """
     found: dict[str, str] = {}
     compared: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
@@ -288,7 +288,7 @@ def read_pairs(pairs: Iterable[tuple[str, str]]) -> Condition:
 
 
 def word(key: str, value: str) -> str:
-    """Return one word of a filter as text, quoted if needed."""
+    """Return one term of a filter as text, quoted if needed."""
     return f"{key}:{_quoted(value)}"
 
 
@@ -357,7 +357,7 @@ def _counts(comparisons: Iterable[tuple[str, str]]) -> tuple[tuple[str, int], ..
 
 
 def _span(dates: Iterable[tuple[str, str]]) -> tuple[float | None, float | None]:
-    """Return the first time that fits and the first later one that does not; None if there is no bound."""
+    """Return the earliest time that fits and the first later time that does not; None for no bound."""
     since: list[float] = []
     until: list[float] = []
     for sign, text in dates:

@@ -25,7 +25,7 @@ _MOST_TOLD: Final = 1_000
 
 
 def author() -> str:
-    """Return the author of a decision as user@host, as far as the system knows them."""
+    """Return the author of a decision as user@host, with a substitute for a part that is unknown."""
     try:
         user = getuser()
     except (KeyError, OSError):
@@ -50,8 +50,8 @@ def declare_void(
         store: the store, opened for writing.
         tournaments: ids of the tournaments of the matches.
         numbers: ids of the matches.
-        reason: reason, shown to all viewers.
-        undo: declare them valid again.
+        reason: the reason, which is shown to all viewers.
+        undo: whether to declare them valid again.
 
     Raises:
         StoreError: there is no such match, or the reason is missing or too long.

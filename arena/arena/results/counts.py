@@ -1,4 +1,4 @@
-"""Counts of an encounter of two bots: results, pairs, how many of them count, and the Elo gap."""
+"""Counts of an encounter of two bots: results, pairs, the number of pairs that count, and the Elo gap."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _PtnmlCells: TypeAlias = "tuple[int, int, int, int, int]"
 _Results: TypeAlias = "tuple[int, int, int]"
 """Wins, draws, losses."""
 _FEW_OPENINGS = 8
-"""With fewer openings than this, the evidence text mentions their number."""
+"""Number of openings below which the evidence text mentions their number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncounterCounts:
-    """Counts of an encounter from the view of the bot named first."""
+    """Counts of an encounter from the point of view of the bot named first."""
 
     wins: int = 0
     draws: int = 0
@@ -30,9 +30,9 @@ class EncounterCounts:
     ptnml: _PtnmlCells = (0, 0, 0, 0, 0)
     """Complete pairs by points: LL, LD, DD + WL, WD, WW."""
     num_unique: int = 0
-    """Matches that differ in side, opening or moves."""
+    """Number of matches that differ in side, opening or moves."""
     num_unique_pairs: int = 0
-    """Pairs that count: all, or one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     num_openings: int = 0
     """Number of different openings."""
     moving_first: _Results = (0, 0, 0)
@@ -42,7 +42,7 @@ class EncounterCounts:
     """Matches forfeited by the bot and by its opponent; they are included in losses and wins."""
 
     def reversed(self) -> EncounterCounts:
-        """Return the same encounter from the view of the other bot."""
+        """Return the same counts from the point of view of the other bot."""
         return EncounterCounts(
             wins=self.losses,
             draws=self.draws,
@@ -155,7 +155,7 @@ class HeadToHead:
         return self.gap if self.judged is None else self.judged
 
     def reversed(self) -> HeadToHead:
-        """Return the same from the view of the other bot."""
+        """Return the same encounter from the point of view of the other bot."""
         judged = None if self.judged is None else self.judged.reversed()
         return HeadToHead(self.counts.reversed(), self.gap.reversed(), self.look, judged)
 
@@ -173,11 +173,12 @@ def _turned(results: _Results) -> _Results:
 
 
 def counts_of(encounters: Encounters, forfeits: Sequence[tuple[int, int]] = ()) -> list[EncounterCounts]:
-    """Return the counts of encounters, each from the view of its lower bot.
+    """Return the counts of encounters, each from the point of view of the bot with the lower index.
 
     Args:
         encounters: the encounters.
-        forfeits: matches forfeited by the lower and by the higher bot of each; empty for none at all.
+        forfeits: matches forfeited by the bot with the lower and by the bot with the higher index, for each
+            encounter; empty for no forfeits.
     """
     columns = (
         encounters.results.astype(int).tolist(),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """Results of one bot against another, from the view of the bot of the row."""
+    """Results of one bot against another, from the point of view of the bot of the row."""
 
     bot: str
     opponent: str
@@ -35,19 +35,19 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int = 0
     """Number of complete pairs."""
     different_pairs: int = 0
-    """Pairs that count: one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     openings: int = 0
     elo: float | None = None
-    """Elo of the row's bot above the column's, by these matches alone; None if they have not met."""
+    """Elo difference, row minus column, from these matches alone; None if the bots have not met."""
     error: float | None = None
-    """Half of its 95 % interval, Elo."""
+    """Half of the 95 % interval of `elo`."""
     elo_low: float | None = None
     """Lower end of the interval; None if no result bounds it."""
     elo_high: float | None = None
     los: float | None = None
     """Likelihood of superiority: the probability that the bot of the row is the stronger one."""
     forfeits: int = 0
-    """Matches that the bot of the row forfeited; they are included in its losses."""
+    """Number of matches that the bot of the row forfeited; they are included in its losses."""
     opponent_forfeits: int = 0
 
     @property
@@ -57,7 +57,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def score(self) -> float | None:
-        """Points per match; None if they have not met."""
+        """Points per match; None if the bots have not met."""
         return score_of((self.wins, self.draws, self.losses))
 
 
@@ -66,7 +66,7 @@ class Crosstable(msgspec.Struct, frozen=True):
 
     names: tuple[str, ...]
     cells: tuple[tuple[Cell, ...], ...]
-    """`[row][column]`; the diagonal is empty."""
+    """Cells, `[row][column]`; the diagonal is empty."""
 
 
 @at_one_moment
@@ -119,7 +119,7 @@ def matrix_view(
 
 
 def cell_of(bot: str, opponent: str, met: HeadToHead) -> Cell:
-    """Return an encounter as a cell from the view of `bot`, with the names of both."""
+    """Return an encounter as a cell from the point of view of `bot`, with the names of both bots."""
     counts, gap = met.counts, met.gap
     return Cell(
         bot=bot,

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 _Bot = TypeVar("_Bot", bound=Hashable)
 _TICKED: Final = 20_000
-"""Matches after which the ticker no longer depends on its initial ratings."""
+"""Number of matches after which the ticker no longer depends on its initial ratings."""
 
 
 class Scores:
-    """Wins, draws and losses of each encounter, and a running Elo; each match costs constant time."""
+    """Wins, draws and losses of each encounter, and a running Elo; adding a match takes constant time."""
 
     def __init__(self, labels: Sequence[str]) -> None:
         """Start without matches; `labels` are by seat."""
         self._labels = labels
         self._points: dict[tuple[str, str], Counter[float]] = defaultdict(Counter)
         self.ticker = Ticker()
-        """Incremental Elo by label. It depends on the order of matches, so it is no rating."""
+        """Incremental Elo by label; it depends on the order of matches, so it is not a rating."""
 
     def restore(self, store: Store, tournament: TournamentRecord) -> None:
         """Add the matches played before this run; the ticker gets only about the last 20,000."""
@@ -67,7 +67,7 @@ class Scores:
         self._points[first, second][points] += 1
 
     def encounter(self, first: str, second: str) -> tuple[str, str, EncounterCounts]:
-        """Return both bots of an encounter, and their results from the view of the lower seat."""
+        """Return both bots of an encounter, and their results from the point of view of the lower seat."""
         one, other = sorted((first, second), key=self._labels.index)
         as_first, as_second = self._points[one, other], self._points[other, one]
         counts = EncounterCounts(
@@ -79,7 +79,7 @@ class Scores:
 
 
 class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
-    """The encounters of a field by the names of both bots, each from the view of the first one.
+    """The encounters of some bots by the names of both, each from the point of view of the first one.
 
     An encounter is computed at its first use. Pairs that have not met are missing.
     """
@@ -91,7 +91,7 @@ class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
         forfeits: Mapping[tuple[_Bot, _Bot], Counter[str]],
         look: int = 1,
     ) -> None:
-        """Start from the sums of a field.
+        """Start from the sums of some bots.
 
         Args:
             encounters: the sums.
@@ -136,7 +136,7 @@ class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
     def of(
         self, bots: Collection[_Bot], others: Collection[_Bot] | None = None
     ) -> dict[tuple[_Bot, _Bot], HeadToHead]:
-        """Return the encounters of some bots, each from the view of one of them.
+        """Return the encounters of some bots, each from the point of view of one of these.
 
         Args:
             bots: the bots.
@@ -149,11 +149,11 @@ class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
         return {pair: self[pair] for pair in found}
 
     def counts(self) -> dict[tuple[_Bot, _Bot], EncounterCounts]:
-        """Return the counts of all encounters, each once, from the view of the bot with the lower index."""
+        """Return the counts of all encounters, each once, from the side of the bot with the lower index."""
         return dict(zip(self._pairs, counts_of(self._encounters, self._forfeits), strict=True))
 
     def _compute(self, wanted: Iterable[int]) -> None:
-        """Compute the encounters at these places that are not known yet."""
+        """Compute the encounters at these indices, unless they are known."""
         places = sorted({place for place in wanted if place not in self._known})
         if not places:
             return
@@ -169,10 +169,10 @@ class Meetings(Mapping[tuple[_Bot, _Bot], HeadToHead]):
 def meetings(
     store: Store, tournament: TournamentRecord, book: RatedMatches | None = None, *, look: int = 1
 ) -> Meetings[int]:
-    """Return all encounters of a tournament by pairs of seats, each from the view of the first seat.
+    """Return all encounters of a tournament by pairs of seats, from the point of view of the first seat.
 
-    Match lines, crosstable, its JSON and the dashboard's matrix are views of it. Pairs that have not met are
-    missing.
+    The lines of a match, the crosstable, its JSON and the dashboard's matrix are derived from these. Pairs
+    that have not met are missing.
 
     Args:
         store: the store with the tournament.
@@ -194,7 +194,7 @@ def meetings(
 
 
 def pool_meetings(store: Store, game: str, pool: str, where: MatchFilter | None = None) -> Meetings[str]:
-    """Return all encounters of a pool by pairs of identities, each from the view of the first.
+    """Return all encounters of a pool by pairs of identities, from the point of view of the first identity.
 
     The counterpart of `meetings` for all tournaments of a pool. Pairs that have not met are missing.
 
@@ -211,7 +211,7 @@ def pool_meetings(store: Store, game: str, pool: str, where: MatchFilter | None 
 
 
 def meetings_of(tallies: Iterable[Tally], book: RatedMatches, game: str, pool: str) -> Meetings[str]:
-    """Return what `pool_meetings` returns, for callers that have read the matches.
+    """Return the result of `pool_meetings`, for callers that have read the matches already.
 
     Args:
         tallies: counts of the matches.
@@ -231,7 +231,7 @@ def meetings_of(tallies: Iterable[Tally], book: RatedMatches, game: str, pool: s
 
 
 def count_match(store: Store, tournament: TournamentRecord) -> HeadToHead:
-    """Return the encounter of a tournament of two bots from the view of the lower seat.
+    """Return the encounter of a tournament of two bots from the point of view of the lower seat.
 
     Each time a finished match is extended, its result is read again at a stricter level; see `look_level`.
     """
@@ -244,9 +244,9 @@ class Ticker:
     """Elo updated after each match; shown with a `~`."""
 
     k: float = 16.0
-    """Maximum Elo that a match can move."""
+    """Maximum change in Elo by one match."""
     elo: dict[str, float] = field(default_factory=dict[str, float])
-    """Current figure of each bot that has played."""
+    """Current Elo of each bot that has played."""
 
     def update(self, first: str, second: str, score: float) -> None:
         """Update both bots after a match.
@@ -254,12 +254,12 @@ class Ticker:
         Args:
             first: name of the bot that moved first.
             second: name of the other.
-            score: points of the first, 1, 0.5 or 0.
+            score: points of the first bot, 1, 0.5 or 0.
         """
         # Elo, "The Rating of Chessplayers" (1978), with K = 16.
         change = self.k * (score - expected_score(self.of(first) - self.of(second)))
         self.elo[first], self.elo[second] = self.of(first) + change, self.of(second) - change
 
     def of(self, bot: str) -> float:
-        """Return the current figure of a bot; 1500 before its first match."""
+        """Return the current Elo of a bot; 1500 before its first match."""
         return self.elo.get(bot, MEAN_ELO)

@@ -24,7 +24,7 @@ class Decided(Protocol):
 
     @property
     def outcome(self) -> str:
-        """first, second, draw or void."""
+        """Outcome: first, second, draw or void."""
         ...
 
     @property

@@ -61,19 +61,19 @@ def restored(game: Game, actions: Sequence[int], num_opening: int, stored: Judge
 
 
 def preferred(analyses: Sequence[JudgedMatch], judge: str = "") -> JudgedMatch | None:
-    """Return the analysis of a judge; without a name the solver's, else the first one, or None."""
+    """Return the analysis of a judge; without `judge` that of the solver, else the first one; else None."""
     if judge:
         return next((one for one in analyses if one.name == judge), None)
     return next((one for one in analyses if one.name == SOLVER), analyses[0] if analyses else None)
 
 
 def analysis_of(store: Store, match: StoredMatch, *, is_solved: bool = True) -> Analysis | None:
-    """Return the analysis of a match: a stored grading, else what the solver finds quickly.
+    """Return the analysis of a match: a stored grading, else the results that the solver finds quickly.
 
     Args:
         store: the store with the match.
         match: the match.
-        is_solved: whether the solver may be asked, which takes up to seconds and 100 MB of compiled code.
+        is_solved: whether the solver may be run, which takes up to some seconds and 100 MB for compiled code.
 
     Returns:
         None if there is no grading and no solver for the game, or if the match is damaged.

@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 NUM_SCANNED: Final = 20
 """Number of points that a scan of the matches computes."""
 _FEW: Final = 200
-"""Matches that a run may store before its first point, whatever its step; wider gaps are scanned."""
+"""A gap between two rating points is scanned only if it is wider than two steps plus this number of
+matches."""
 
 
 def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None:
-    """Rate a tournament from all matches stored so far, as its standings do; None if there are none.
+    """Return ratings from all matches of a tournament stored so far, as in its standings; None without any.
 
     Args:
         store: the store with the tournament.
-        tournament: its id.
+        tournament: id of the tournament.
         num_bots: number of its entrants.
 
     Raises:
@@ -73,7 +74,7 @@ class History:
 
         Args:
             store: the store with the tournament.
-            tournament: its record.
+            tournament: record of the tournament.
             seats: seats whose ratings are wanted; None for all.
         """
         self._tournament = tournament
@@ -172,11 +173,11 @@ def _seat_ratings(ratings: Ratings) -> tuple[SeatRating, ...]:
 
 
 _NUM_PARTS: Final = 32
-"""Summing up a part takes ten times its memory, and thus a third of that of all matches."""
+"""Number of parts: summing up one takes ten times its memory, which is a third of that of all matches."""
 _FACTOR: Final = 31
-"""Coprime to the number of parts, so that the opponents of one bot fall into different parts."""
+"""Factor that distributes pairs over parts; coprime to their number, so that a bot's opponents are spread."""
 _PACKED: Final = np.dtype([("bots", "<i4", 2), ("half", "i1"), ("hashes", "<i8", 3)])
-"""33 bytes per match, instead of the 48 of `MatchArrays`."""
+"""Packed form of a match: 33 bytes, instead of the 48 of `MatchArrays`."""
 
 
 class GatheredMatches:
@@ -188,7 +189,7 @@ class GatheredMatches:
     """
 
     def __init__(self) -> None:
-        """Initialise without matches."""
+        """Start without matches."""
         self._parts = [np.zeros(0, _PACKED) for _ in range(_NUM_PARTS)]
         self._num = 0
 
@@ -200,7 +201,7 @@ class GatheredMatches:
         """Add matches.
 
         Raises:
-            ConfigError: points that are not 0, 0.5 or 1.
+            ConfigError: a match has points other than 0, 0.5 or 1.
         """
         sorted_out: list[list[RatedMatch]] = [[] for _ in self._parts]
         for match in played:

@@ -34,9 +34,9 @@ class NamedBot(NamedTuple):
     identity: str
     """Hex digits; bots with the same identity are the same bot."""
     name: str
-    """Name of its entry point, or the name that a person chose."""
+    """Name of the bot's entry point, or the name that a person chose."""
     text: str
-    """Its spec, or the name that a person chose."""
+    """Spec of the bot, or the name that a person chose."""
     options: tuple[tuple[str, str], ...] = ()
     """Options sorted by key."""
     version: str = ""
@@ -157,7 +157,7 @@ def _written(key: str, head: str, value: str) -> str:
 
 
 def tail(bot: NamedBot, digits: int) -> str:
-    """Return what follows the facts: digits of the identity, and the number of a twin."""
+    """Return the end of a label: digits of the identity, and the number of a twin."""
     digits = max(digits, NUM_DIGITS) if digits else 0
     return f"{MARK * (digits > 0)}{bot.identity[:digits]}{'_' * bool(bot.twin)}{bot.twin}"
 
@@ -168,7 +168,7 @@ def _facts(bot: NamedBot) -> dict[str, str]:
 
 
 def _short_values(values: Mapping[NamedBot, str]) -> dict[NamedBot, str]:
-    """Return the values without the tokens that all of them share; none becomes empty.
+    """Return the values without the tokens that all of them share; no value becomes empty.
 
     `runs/a/step400.npz` and `runs/a/step800.npz` become `400` and `800`.
     """

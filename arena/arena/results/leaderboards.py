@@ -55,7 +55,7 @@ def rate(
         store: the store with the matches.
         condition: game, pool and limit select the pool; tournament, date and tier select the rated matches;
             `bot` selects the rows that are shown, with ratings and ranks among all bots.
-        refit: rate only the matches of `bot` and `vs`, and show the whole small table.
+        refit: rate only the matches of `bot` and `vs`, and return all rows of their table.
         anchor: a bot and its fixed Elo; None for the mean of a table, or the anchors of a tournament.
         num_samples: bootstrap samples of openings for additional intervals; None for no such intervals.
 
@@ -63,7 +63,7 @@ def rate(
         None if no match fits, unless the condition names a tournament that has bots.
 
     Raises:
-        ConfigError: a word that does not apply to ratings, or there is no such pool, bot or anchor.
+        ConfigError: a condition does not apply to ratings, or there is no such pool, bot or anchor.
     """
     condition.only(TABLE_WORDS, "a table of ratings")
     if condition.vs and not refit:
@@ -81,7 +81,7 @@ def rate(
     elif event is None or not store.tournaments.entrants(event.id) or condition.pool:
         return None
     else:
-        # All matches may be void: the bots are those of the standings, without a match.
+        # If all matches are void, the rows are those of the standings: all bots, without a match.
         of = GamePool(event.game, event.pool.name)
     game, chosen = of
     of_pool = dataclasses.replace(where, game=game, pool=where.pool if chosen == ALL else chosen)

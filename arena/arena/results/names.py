@@ -1,7 +1,7 @@
 """Labels of bots: built from facts, unique at a given width, and never numbered.
 
-A label is the spec of a bot or, if that is too long, its name with what distinguishes it from other bots of
-this name: version, options, digits of its identity. From long to short:
+A label is the spec of a bot or, if that is too long, its name with the facts that distinguish it from other
+bots of this name: version, options, digits of its identity. From long to short:
 
     mcts:playouts=20,c=1.4 · mcts playouts=20 · mcts p20 · m p20 · p20 (one name only) · mp20 · m20 · m~7f3a
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 LABEL_WIDTH = 6
-"""Cells of a label in a dashboard; two labels and ` v ` are the title of its smallest board."""
+"""Width of a label in a dashboard, in cells; two labels and ` v ` are the title of its smallest board."""
 LIST_WIDTHS = range(6, 33)
 """Widths in cells that a bot may get in a list of all stored matches."""
 _MAX_POOLS = 12
@@ -47,7 +47,7 @@ def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
 
     Args:
         bot: the competitor.
-        label: its label in a tournament; empty if it never entered one.
+        label: label of the bot in a tournament; empty if it never entered one.
         twin: see `NamedBot`.
     """
     label = label.removesuffix(f"_{twin}") if twin else label
@@ -61,7 +61,7 @@ def named_bot(bot: BotRecord, label: str = "", *, twin: str = "") -> NamedBot:
 
 
 def named_seats(seats: Iterable[tuple[BotRecord, str]]) -> list[NamedBot]:
-    """Return the parts of labels of the bots of one tournament, given with their labels in it, by seat."""
+    """Return the parts of labels for a tournament's bots; `seats` has each bot with its label there."""
     known: dict[str, str] = {}
     named: list[NamedBot] = []
     for bot, label in seats:
@@ -76,9 +76,9 @@ class Naming(NamedTuple):
     """Labels of bots in one context, such as a dashboard."""
 
     seats: Mapping[str, str]
-    """Labels of the bots of its tournament, by their names there."""
+    """Labels of the tournament's bots, by their names in the tournament."""
     bots: Mapping[str, str]
-    """Labels of all its bots, by identity."""
+    """Labels of all bots, by identity."""
 
     def label_of(self, identity: str) -> str:
         """Return the label of a bot, or digits of its identity if it was added after labelling."""
@@ -88,7 +88,7 @@ class Naming(NamedTuple):
 def naming_of(store: Store, tournament: TournamentRecord, width: int = LABEL_WIDTH) -> Naming:
     """Return common labels for the bots of a tournament and those of the leaderboards beside it.
 
-    This gives a bot the same label on every screen of a dashboard.
+    A bot thus has the same label on every screen of a dashboard.
 
     Args:
         store: the store with the bots.
@@ -121,10 +121,10 @@ def called(store: Store, text: str, tournament: str = "") -> str:
             tournament.
 
     Returns:
-        The text itself if it is the name of a bot, or not a label either.
+        The text itself if it is the name of a bot or no known label.
     """
     if "@" in text:
-        # In a spec `@` may match several bots; in a printed table the same text is the unique name of one.
+        # In a spec `@` may match several bots; a table may print the same text as the unique name of one bot.
         bots = store.names.bots()
         printed = dict(zip(long_names(list(bots.values()), store.names.labels()), bots, strict=True))
         if text in printed:
@@ -168,7 +168,7 @@ def largest_pools(
 ) -> list[tuple[str, str]]:
     """Return game and pool of the leaderboards beside a tournament: its own first, then the largest.
 
-    Of equally large ones those that are first by name, whatever the order of the sizes.
+    Equally large ones are ordered by name, whatever the order of `sizes`.
 
     Args:
         sizes: number of rated matches by game and pool.
@@ -247,7 +247,7 @@ def shortened(texts: Sequence[str], width: int) -> tuple[str, ...]:
 def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple[str, ...]:
     """Return an unabbreviated name for each competitor, for tables about several tournaments.
 
-    It is the spec or the name that a person chose; if two are equal, their versions or digits of their
+    The name is the spec, or the one that a person chose; if two are equal, versions or digits of the
     identities follow.
 
     Args:
@@ -261,7 +261,7 @@ def long_names(records: Sequence[BotRecord], called: Mapping[str, str]) -> tuple
 
 
 def _where_alike(names: Sequence[str], longer: Sequence[str]) -> list[str]:
-    """Return the names, with those that are not unique in their longer form."""
+    """Return the names; those that are not unique are replaced by their longer forms."""
     counts = Counter(names)
     return [name if counts[name] == 1 else other for name, other in zip(names, longer, strict=True)]
 

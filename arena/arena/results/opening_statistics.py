@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 _WIDE: Final = 256
-"""Games with more actions than this use two bytes per action."""
+"""Number of actions of a game above which two bytes per action are used."""
 _DIGITS: Final = 6
-"""Decimal digits of a score that is shown."""
+"""Number of decimals of a displayed score."""
 _NODES: Final = 2_000_000
-"""Node limit of the solver for one position: about a tenth of a second."""
+"""Node limit of the solver for one position, which takes about a tenth of a second."""
 
 
 def find_openings(
@@ -76,7 +76,7 @@ def find_openings(
 def find_best_play(view: OpeningsView, nodes: int = _NODES) -> OpeningsView:
     """Return a view with the outcome under perfect play for each move that the solver finds quickly.
 
-    It loads compiled code, so small viewer processes must not call it.
+    The solver loads compiled code, so small viewer processes must not call this function.
 
     Args:
         view: view of a position.
@@ -94,7 +94,7 @@ def solve_moves(
 ) -> list[BestPlay]:
     """Return the outcome under perfect play of every legal move of a position, by the exact solver.
 
-    It loads compiled code and may take seconds, so viewers must not call it.
+    The solver loads compiled code and may take seconds, so viewers must not call this function.
 
     Args:
         spec: spec of the game.
@@ -191,8 +191,8 @@ class _Counting:
         self._images = set(map(_placed, images))
         self._bags = {bytes(sorted(image)) for image in images} if self._is_byte else None
         self._known: dict[bytes, tuple[int, ...] | None] = {}
-        """Cache of examined line beginnings: maps their actions to actions of the position; None if they do
-        not lead there."""
+        """Cache of examined beginnings of lines: the position's action for each action; None for a line that
+        leads elsewhere."""
         self._found: defaultdict[tuple[bytes, bool, str], list[bytes]] = defaultdict(list)
         """Hashes of the matches that reached the position, by their first actions, whether the last of these
         belongs to the opening, and outcome."""
@@ -270,7 +270,7 @@ class _Counting:
         )
 
     def _led(self, start: bytes) -> tuple[int, ...] | None:
-        """Return the permutation of actions from a line's end to the position; None if it leads elsewhere."""
+        """Return the position's action for each action after a line; None if the line leads elsewhere."""
         if self._is_placing and self._bags is not None and bytes(sorted(start)) not in self._bags:
             return None
         actions = self._unpacked(start)

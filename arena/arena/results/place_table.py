@@ -21,12 +21,12 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     """One bot in a table by place; the fields are the columns, and the keys of the JSON form."""
 
     place: int
-    """From 1; shared by bots that no tie-break separates."""
+    """Place, from 1; shared by bots that no tie-break separates."""
     name: str
     points: float
     """Points of all rated matches and of byes."""
     buchholz: float
-    """Sum of the points of its opponents, one per encounter (Buchholz score)."""
+    """Sum of the points of the bot's opponents, one per encounter (Buchholz score)."""
     cut_one: float
     """Buchholz score without the lowest opponent."""
     median: float

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game
 
 MOST_GRADED: Final = 5_000
-"""Newest gradings that are read, which takes a quarter of a second."""
+"""Maximum number of newest gradings that are read; reading these takes a quarter of a second."""
 NUM_WORST: Final = 10
 """Number of losses on a page."""
 _SOLVER: Final = "solver"
@@ -44,11 +44,11 @@ class OpeningResult(msgspec.Struct, frozen=True, kw_only=True):
     draws: int
     losses: int
     graded: int
-    """Number of its matches among the gradings that were read."""
+    """Number of matches from this opening among the gradings that were read."""
     mistakes: int
-    """Own actions that lost something in these matches."""
+    """Number of own actions that lost value in these matches."""
     match: int
-    """Id of the oldest of its matches in the store."""
+    """Id of the oldest match from this opening in the store."""
 
     @property
     def score(self) -> float | None:
@@ -62,9 +62,9 @@ class PlyMistakes(msgspec.Struct, frozen=True):
     ply: int
     """Number of the ply, from 1: the address of a match with `:ply` shows the position after it."""
     judged: int
-    """Own actions at this ply whose loss the judge knew."""
+    """Number of own actions at this ply whose loss is known to the judge."""
     mistakes: int
-    """Those that lost something."""
+    """Number of these actions that lost value."""
 
 
 class Mistakes(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,13 +73,13 @@ class Mistakes(msgspec.Struct, frozen=True, kw_only=True):
     judge: str = ""
     """The judge with the most gradings; empty if there are none."""
     graded: int = 0
-    """Number of matches that it graded."""
+    """Number of matches that this judge graded."""
     read: int = 0
-    """Number of the newest of these, which are counted here."""
+    """Number of graded matches that are counted here, the newest ones."""
     games: int = 0
     """Number of all matches."""
     plies: tuple[PlyMistakes, ...] = ()
-    """Plies with judged actions, in order."""
+    """Mistakes by ply, for plies with judged actions, in order."""
 
 
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,16 +89,16 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the match in the store."""
     address: str
     started_at: float
-    """Seconds since 1970 (UTC)."""
+    """Start of the match, in seconds since 1970 (UTC)."""
     game: str
     pool: str
     bot: str
     """Name of the bot that lost."""
     opponent: str
     side: str
-    """first or second: the side of the loser."""
+    """Side of the loser: first or second."""
     expected: float | None
-    """Points that the fit of its pool expected for the loser, 0 to 1; None if no table has both bots."""
+    """Points that the fit of the pool expected for the loser, 0 to 1; None if no table has both bots."""
     mistake: int | None
     """Ply of the loser's first mistake, from 1; None if none is known."""
     plies: int
@@ -118,7 +118,7 @@ class Scope(NamedTuple):
 
 
 class Plays:
-    """Play within a scope; the store must stay open while it is used."""
+    """The matches within a scope; the store must stay open while this object is used."""
 
     def __init__(self, store: Store, scope: Scope, boards: Boards) -> None:
         """Prepare to read; nothing is read yet.
@@ -136,7 +136,7 @@ class Plays:
         self._num_graded = 0
 
     def read_grades(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Read the newest gradings of the solver or, if it has none, of the judge with the most."""
+        """Read the newest gradings of the solver or, if there are none, of the judge with most gradings."""
         where, own, others = self._scope
         judges = self._store.plays.judges(where, own, others)
         if judges and is_wanted():
@@ -147,7 +147,7 @@ class Plays:
             )
 
     def turned(self) -> Plays:
-        """Return the same matches from the view of the opponents; gradings are not read again."""
+        """Return the same matches from the point of view of the opponents; gradings are not read again."""
         scope = Scope(self._scope.where, self._scope.others or (), self._scope.own)
         other = Plays(self._store, scope, self._boards)
         other._judge, other._graded, other._num_graded = self._judge, self._graded, self._num_graded
@@ -306,7 +306,7 @@ class Plays:
         return first if first is None or lost.outcome == Outcome.SECOND else 1 - first
 
     def _own_losses(self, match: GradedMatch) -> list[tuple[int, float]]:
-        """Return the judged plies (from 1) of own bots, and what each gave away.
+        """Return the judged plies (from 1) of own bots, and the value that each lost.
 
         Players alternate in every game that has a judge.
         """

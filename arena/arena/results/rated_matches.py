@@ -46,7 +46,7 @@ class RatedMatches:
         self._is_kept = _is_kept(where)
 
     def update(self, store: Store) -> None:
-        """Read what is new; the store must stay open while sums or matches are requested."""
+        """Read new matches; the store must stay open while sums or matches are requested."""
         self._store = store
         if not self._is_kept:
             self._read_matches()
@@ -90,7 +90,7 @@ class RatedMatches:
             game: canonical spec.
             pool: name of the pool.
             index: index of a bot in the field, by identity.
-            seats: the same by tournament and seat, for filters that read matches.
+            seats: index of a bot in the field by tournament and seat, for filters that read matches.
         """
         if not self._is_kept or self._where.tournament is not None:
             return encounters(self.matches(seats))

@@ -103,7 +103,7 @@ def choose_pool(pools: Sequence[tuple[str, str, int]], wanted: str | None) -> Ga
         wanted: name of a pool, which may be a pattern; `all`; or None.
 
     Raises:
-        ConfigError: there is no such pool; lists the existing ones.
+        ConfigError: there is no such pool; the message lists the existing ones.
     """
     if wanted == ALL:
         return GamePool(pools[0][0], ALL)
@@ -131,7 +131,7 @@ class Leaderboard:
             counts: counts of rated matches of any game and pool.
             bots: all bots by identity.
             of: the game, and the pool or `all`.
-            book: the same matches.
+            book: the rated matches, which are summed up.
             labels: most recent labels of bots by identity; None if names are not used.
         """
         game, pool = of

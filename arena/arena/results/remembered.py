@@ -1,8 +1,8 @@
-"""Remembers fits by the sums that they were computed from, so that equal results are fitted once.
+"""Caches fits by the sums that they are computed from, so that equal results are fitted only once.
 
-A fit depends on nothing but its sums, so a remembered one is never outdated. After a match of a large field,
-one of its encounters has new sums, and the gaps of all others are known. Pages, live pages and tables of one
-process share the memory, whichever connection they read from.
+A fit depends only on its sums, so a cached fit is never outdated. After a match between two of many bots,
+only one encounter has new sums; the gaps of all others are cached. All pages and tables of a process share
+the cache, whichever connection they read from.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 _MOST_GAPS: Final = 32_768
-"""Maximum number of remembered gaps: those of 255 bots that have all met; 350 bytes each."""
+"""Maximum number of cached gaps: those of 255 bots that have all met; 350 bytes each."""
 _MOST_ROWS: Final = 32_768
-"""Maximum number of encounters in the remembered fits together; about 1 kB each."""
+"""Maximum number of encounters in all cached fits together; about 1 kB each."""
 _DIGEST: Final = 16
-"""Bytes of a digest: of a million keys, any two are equal with a chance of 1e-27."""
+"""Number of bytes of a digest: of a million keys, any two are equal with a probability of 1e-27."""
 _RESULTS: Final = 6
-"""Losses, draws and wins of both sides."""
+"""Number of results of an encounter: losses, draws and wins on both sides."""
 
 
 class _Memory(Generic[_Found]):
-    """The most recently used values, bounded by their total weight; may be used by several threads."""
+    """A cache of the most recently used values, bounded by their total weight; thread-safe."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -45,7 +45,7 @@ class _Memory(Generic[_Found]):
         self._lock = Lock()
 
     def get(self, key: object) -> _Found | None:
-        """Return a value; None if it is not remembered."""
+        """Return a value; None if it is not cached."""
         with self._lock:
             found = self._known.get(key)
             if found is None:
@@ -54,7 +54,7 @@ class _Memory(Generic[_Found]):
             return found[1]
 
     def add(self, key: object, value: _Found, weight: int = 1) -> None:
-        """Remember a value; those that were not used for the longest time are forgotten."""
+        """Cache a value, and evict those that were not used for the longest time."""
         with self._lock:
             before = self._known.pop(key, None)
             self._weight += weight - (0 if before is None else before[0])
@@ -70,7 +70,7 @@ _FITS: Final[_Memory[Ratings]] = _Memory(_MOST_ROWS)
 
 
 def gaps_of_encounters(encounters: Encounters, level: float = LEVEL) -> list[Gap]:
-    """Return what `head_to_head` returns; only encounters with unknown sums are computed."""
+    """Return the result of `head_to_head`; only encounters that are not cached are computed."""
     keys = [(level, digest) for digest in _digests(_columns(encounters))]
     found = [_GAPS.get(key) for key in keys]
     missing = [place for place, gap in enumerate(found) if gap is None]
@@ -88,7 +88,7 @@ def fit_of(
     anchors: Sequence[tuple[int, float]] = (),
     weighted: Encounters | None = None,
 ) -> Ratings:
-    """Return what `fit` returns for these arguments, which is computed only if it is not known.
+    """Return the result of `fit` for these arguments, computed only if it is not cached.
 
     Raises:
         ConfigError: an anchor refers to an unknown bot.
@@ -97,7 +97,7 @@ def fit_of(
     digest = blake2b(digest_size=_DIGEST)
     for part in (encounters, weighted):
         if part is not None:
-            # Sums alone would be equal for other bots with the same results.
+            # Included because the sums alone would be equal for other bots with the same results.
             digest.update(np.stack([part.low, part.high]).tobytes())
             digest.update(_columns(part).tobytes())
     key = names if isinstance(names, int) else tuple(names), tuple(anchors), weighted is None, digest.digest()

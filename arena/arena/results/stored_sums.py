@@ -112,7 +112,7 @@ def _encounters(low: IntArray, high: IntArray, sums: FloatArray) -> Encounters:
 
 
 def _seen_by_other(sums: FloatArray) -> FloatArray:
-    """Return the sums from the view of the other bot: sides and points are exchanged."""
+    """Return the sums from the point of view of the other bot: sides and points are exchanged."""
     seen = sums.copy()
     for first in (0, FIRST_SINGLE):
         cells = slice(first, first + 2 * _NUM_RESULTS)

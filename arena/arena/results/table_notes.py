@@ -23,12 +23,12 @@ UNBOUNDED: Final = (
     "?: unbeaten or winless against the rest; results bound its rating on one side only, the figure "
     "comes from the prior."
 )
-"""What the sign behind such a rating means."""
+"""Explanation of the sign `?` after a rating."""
 SPLIT: Final = (
     "1.1, 2.1: the first bots of two tables that no match connects; ratings of different tables cannot be "
     "compared."
 )
-"""What a number with two parts means, where several tables are shown as one."""
+"""Explanation of ranks with two parts, where several tables are shown as one."""
 
 
 def notes_on(tables: Sequence[Table]) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.results.sides import BotTable
 
 _MISFIT = 3.0
-"""Standard deviations beyond which an encounter does not fit its ratings."""
+"""Number of standard deviations beyond which an encounter does not fit its ratings."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,14 +30,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     rank: int
     name: str
     identity: str
-    """SHA-256 of the bot's content, so two versions of a bot are two competitors."""
+    """Identity, a SHA-256 over name, options and files, so two versions of a bot are two competitors."""
     elo: float
     error: float | None
     """Half of the 95 % interval, Elo; None without matches."""
     elo_low: float | None
     """Lower end of the interval; None if no result bounds the rating from below."""
     elo_high: float | None
-    """Upper end; None for an unbeaten bot."""
+    """Upper end of the interval; None for an unbeaten bot."""
     bootstrap_low: float | None
     """Lower end of the 95 % interval from resampled openings, Elo; None unless requested."""
     bootstrap_high: float | None
@@ -55,23 +55,23 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     score_second: float | None
     draw_ratio: float | None
     time: int
-    """Matches forfeited on time."""
+    """Number of matches forfeited on time."""
     illegal: int
     crash: int
     other: int
-    """Matches forfeited for any other reason."""
+    """Number of matches forfeited for any other reason."""
     unique: int
-    """Matches that differ in moves, side or opening."""
+    """Number of matches that differ in moves, side or opening."""
     pairs: int
     """Number of complete pairs."""
     different_pairs: int
-    """Pairs that count: one per opening if most matches repeat earlier ones."""
+    """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     los: float | None
     """Likelihood of superiority over the next bot in rank; None for the last one, or without comparisons."""
     expected_score: float | None
     """Expected points per match against the next bot in rank."""
     expected_score_low: float | None
-    """Lower end of its 95 % interval."""
+    """Lower end of the 95 % interval of `expected_score`."""
     expected_score_high: float | None
     tc: str
     """The pool: the limit as written, and how bots were run."""
@@ -86,7 +86,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     game: str
     pool: str
     anchor: str
-    """What the ratings are relative to, such as `random = 1000`; empty for the table's mean of 1500."""
+    """Reference of the ratings, such as `random = 1000`; empty if it is the table's mean, 1500."""
     rows: tuple[Row, ...]
     """The rows that are shown; ranks and ratings are among all bots of the table."""
     num_bots: int
@@ -94,16 +94,17 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     num_repeated: int
     """Number of pairs in the table that repeat earlier ones."""
     num_unrated: int = 0
-    """Matches of sequential tests among the table's bots, which are not rated."""
+    """Number of unrated matches of sequential tests between the table's bots."""
     replayed: bool | None = None
     """Whether ratings and errors of a tournament that was paired by its own results come from its replays.
 
-    Replays are made when the tournament ends. None for other tournaments, and for several.
+    Replays are made when the tournament ends. None for other tournaments, and for tables of several
+    tournaments.
     """
     first_advantage: float
     """Advantage of moving first, Elo."""
     first_advantage_error: float
-    """Half of its 95 % interval, Elo."""
+    """Half of the 95 % interval of `first_advantage`, Elo."""
     misfits: tuple[str, ...]
     """Cycles and encounters of the field that the model does not explain, in words, worst first."""
 
@@ -156,7 +157,7 @@ def make_tables(
 
 
 def show_only(tables: Sequence[Table], is_shown: Callable[[Row], bool]) -> list[Table]:
-    """Return the tables with some of their rows; empty tables stay, so that numbers are stable."""
+    """Return the tables with some of their rows; tables without rows stay, to keep the numbers of tables."""
     return [
         msgspec.structs.replace(table, rows=tuple(row for row in table.rows if is_shown(row)))
         for table in tables

@@ -23,9 +23,9 @@ class Tested(NamedTuple):
     """Matches of sequential tests among those of a table."""
 
     num_unrated: int
-    """Number of those that are not rated."""
+    """Number of matches of tests that are not rated."""
     rated: Mapping[str, int]
-    """By identity of a bot, the number of its matches from tests with `--rated`, which count."""
+    """Number of matches from tests with `--rated`, which count, by identity of the bot."""
 
 
 def is_test(tournament: TournamentRecord) -> bool:
@@ -63,7 +63,7 @@ def count_tested(store: Store, where: MatchFilter) -> Tested:
 
 
 def mark_tested(tables: Sequence[Table], tested: Tested) -> list[Table]:
-    """Return tables that mark the rows with matches of sequential tests, and count what was left out."""
+    """Return tables that mark the rows with matches of sequential tests, and count the unrated ones."""
     return [
         replace(
             table,

@@ -54,7 +54,7 @@ def refuse_copy(store: Store, record: TournamentRecord) -> None:
     """Raise if a tournament was merged from another store; otherwise it could be continued in two places.
 
     Raises:
-        ConfigError: it is such a copy; the message says where it can be continued.
+        ConfigError: the tournament is such a copy; the message says where it can be continued.
     """
     origin = store.transfers.origin(record.id)
     if origin is not None:
@@ -69,8 +69,8 @@ def refuse_change(store: Store, record: TournamentRecord) -> None:
     """Raise if the entrants of a tournament must not be changed.
 
     Raises:
-        ConfigError: it was played by a person, is a sequential test, has not begun, or was merged from
-            another store.
+        ConfigError: the tournament was played by a person, is a sequential test, has not begun, or was merged
+            from another store.
     """
     name = record.name
     if record.type == "play":

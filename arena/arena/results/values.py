@@ -47,7 +47,7 @@ def seconds_of(text: str) -> tuple[float, float]:
     tenth of a second, and the week `2026-W05` seven days.
 
     Raises:
-        ConfigError: it is not a time.
+        ConfigError: the text is not a time.
     """
     try:
         time = datetime.fromisoformat(text)
@@ -71,7 +71,7 @@ def milliseconds_of(text: str) -> int:
     """Return a duration in milliseconds: `10` and `10s` are seconds; `500ms`, `2m` and `1h` are allowed, too.
 
     Raises:
-        ConfigError: it is not a duration.
+        ConfigError: the text is not a duration.
     """
     found = _DURATION.fullmatch(text)
     if found is None:
@@ -83,7 +83,7 @@ def count_of(text: str) -> int:
     """Return a whole number of at most six digits.
 
     Raises:
-        ConfigError: it is not one.
+        ConfigError: the text is not such a number.
     """
     if not re.fullmatch(r"[0-9]{1,6}", text):
         raise ConfigError(f"{text} is not a whole number from 0 to 999999")
@@ -94,7 +94,7 @@ def check_result(text: str) -> None:
     """Raise if a text is not a result.
 
     Raises:
-        ConfigError: it is not; lists the results.
+        ConfigError: the text is not a result; the message lists all results.
     """
     if text not in OUTCOMES:
         raise ConfigError(f"no result {text} (there are {', '.join(RESULTS.values())})")
@@ -104,7 +104,7 @@ def check_end(text: str) -> None:
     """Raise if no termination matches a text, which may be a pattern.
 
     Raises:
-        ConfigError: none matches; lists the terminations.
+        ConfigError: no termination matches; the message lists all terminations.
     """
     if not any(is_like(kind, text) for kind in Termination):
         raise ConfigError(f"{text} is not one of {', '.join(Termination)}{nearest(text, Termination)}")
@@ -114,7 +114,7 @@ def check_tier(text: str) -> None:
     """Raise if a text is not an isolation tier.
 
     Raises:
-        ConfigError: it is not; lists the tiers.
+        ConfigError: the text is not a tier; the message lists all tiers.
     """
     if text not in TIERS:
         raise ConfigError(f"{text} is not one of {', '.join(TIERS)}")
@@ -124,7 +124,7 @@ def game_of(text: str) -> str:
     """Return the canonical spec of a game; a pattern is returned unchanged.
 
     Raises:
-        PluginError: there is no such game; names the closest one.
+        PluginError: there is no such game; the message names the closest one.
     """
     return text if is_wild(text) else game_spec(load_game(text))
 
@@ -138,7 +138,7 @@ def limit_of_words(tc: str, st: str, nodes: str) -> str:
         nodes: search nodes per move.
 
     Raises:
-        ConfigError: they are not a valid limit.
+        ConfigError: the values are not a valid limit.
     """
     if is_wild(tc):
         return tc

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 WORDS: Final = frozenset({"tournament", "game", "pool", "tc", "st", "nodes", "date", "tier", "machine"})
-"""Conditions of a head-to-head; one that selects results would bias it."""
+"""Keywords allowed for a head-to-head; a condition on results would bias it."""
 _NUM_MATCHES: Final = 20
 """Number of newest matches that are listed."""
 
@@ -45,9 +45,9 @@ class MetMatch(msgspec.Struct, frozen=True, kw_only=True):
     """Id of the match in the store."""
     address: str
     started_at: float
-    """Seconds since 1970 (UTC)."""
+    """Start of the match, in seconds since 1970 (UTC)."""
     side: str
-    """first or second: the side of the bot."""
+    """Side of the bot: first or second."""
     points: float
     """Points of the bot: 1, 0.5 or 0."""
     plies: int
@@ -56,7 +56,7 @@ class MetMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PoolMeeting(msgspec.Struct, frozen=True, kw_only=True):
-    """All matches of two bots in one pool, seen by the first; the fields are the keys of the JSON form."""
+    """All matches of two bots in one pool, as seen by the first; the fields are the keys of the JSON form."""
 
     game: str
     pool: str
@@ -70,7 +70,7 @@ class PoolMeeting(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[str, ...]
     """The results as lines, as printed after a finished match."""
     openings: tuple[OpeningResult, ...] = ()
-    """Most matches first."""
+    """Results by opening, most matches first."""
     mistakes: Mistakes = Mistakes()
     """Mistakes of the bot."""
     worst: tuple[Loss, ...] = ()
@@ -87,7 +87,7 @@ class Versus(msgspec.Struct, frozen=True, kw_only=True):
     """The name that was requested."""
     opponent: str
     meetings: tuple[PoolMeeting, ...]
-    """Most matches first; only the first one has details."""
+    """The meetings by pool, most matches first; only the first one has details."""
     condition: str = ""
     """The condition that selects the matches, as text; empty for all rated ones."""
 
@@ -105,7 +105,7 @@ def versus(
     Args:
         store: the store with their matches.
         bot: the first bot, in any form that `names.called` accepts; all versions of a name count.
-        opponent: the second bot, likewise.
+        opponent: the second bot, in the same forms.
         condition: selects the matches.
         is_wanted: polled between queries; once it returns False, details stay empty.
 
@@ -171,11 +171,11 @@ class EventMeetings:
         """Return the head-to-head of two bots, as `versus` does for the tournament.
 
         Args:
-            one: identity of the bot from whose view it is.
+            one: identity of the bot whose point of view is taken.
             other: identity of its opponent.
 
         Raises:
-            NotFoundError: they have no rated match in the tournament.
+            NotFoundError: the bots have no rated match in the tournament.
         """
         game, pool, boards = self._record.game, self._record.pool.name, boards_of(self._store)
         names = boards.names

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_KEPT: Final = 512
 """Maximum number of cached answers."""
 _MOST_BYTES: Final = 8 << 20
-"""Maximum size of the cache; answers are kept compressed if that saves anything."""
+"""Maximum size of the cache in bytes; answers are stored compressed if that makes them smaller."""
 
 
 class StoreVersion:
@@ -75,7 +75,8 @@ class StoreVersion:
             self._file = identity
             self._num_opened += 1
         with store_errors():
-            # With the number of the opening, since the count of another connection may be the same by chance.
+            # The number of openings is part of it, since the count of another connection may be equal by
+            # chance.
             return self._num_opened, self._store.data_version()
 
     def _forget(self) -> None:
@@ -96,7 +97,7 @@ class _CacheEntry:
 
 
 class _Making:
-    """An answer that is being made."""
+    """An answer that one request is making while others may wait for it."""
 
     def __init__(self, number: int, version: Version) -> None:
         self.number = number
@@ -134,7 +135,7 @@ class AnswerCache:
         Raises:
             ArenaError: raised by `make`; requests that waited for the answer raise it, too.
         """
-        # Before the wait below: answers that begin meanwhile are newer than this request.
+        # Read before the wait below: answers that are begun meanwhile are newer than this request.
         num_before = self._num_made
         version = await anyio.to_thread.run_sync(self._serving.part(StoreVersion).now, limiter=self._looking)
         if version is None:
@@ -151,7 +152,8 @@ class AnswerCache:
             await making.done.wait()
             # An answer begun before this request, from an older store, may lack what the client has seen.
             if making.number > num_before or making.version == version:
-                # With neither an error nor an answer its request was cancelled, so this one makes it.
+                # If there is neither an error nor an answer, the other request was cancelled, so this one
+                # makes it.
                 if making.error is not None:
                     raise making.error
                 if making.whole is not None:
@@ -169,7 +171,7 @@ class AnswerCache:
             making.error = error
             raise
         finally:
-            # Before the others are woken: one of them may have to make the answer again.
+            # Removed before the waiting requests are woken: one of them may have to make the answer again.
             del self._making[key]
             making.done.set()
         if not making.whole.is_moving:
@@ -177,7 +179,7 @@ class AnswerCache:
         return making.whole
 
     def _keep(self, key: Key, made: _CacheEntry) -> None:
-        # Inserted again, so that the order of the dictionary is that of the last use.
+        # Inserted at the end, so that the dictionary is ordered by last use.
         before = self._kept.pop(key, None)
         self._size += made.size - (0 if before is None else before.size)
         self._kept[key] = made

@@ -86,10 +86,10 @@ class Callers:
             StoreError: the store cannot be read.
         """
         digest = digest_of(token)
-        # In constant time, and of hashes: how long it takes says nothing about the token.
+        # Compares hashes in constant time, so that the duration reveals nothing about the token.
         if compare_digest(digest, self._host_digest):
             return Caller(role="host")
-        # No look-up in the store for a text that cannot be a token, of which a guesser may send many.
+        # A text that cannot be a token is not looked up in the store, since an attacker may send many.
         if not token.startswith(PREFIX) or len(token) > _LONGEST:
             return None
         record = await self._serving.read_quickly(lambda reading: self._stored(reading, digest))
@@ -112,14 +112,14 @@ class Callers:
         if found is None or not found.counts_at(now) or self._settings.read_only:
             return found
         if found.used_on != day and self._noted.get(found.id) != day:
-            # Before the attempt: a store that is locked today is not asked at every request.
+            # Set before the attempt, so that a locked store is not tried again at every request of the day.
             self._noted[found.id] = day
             with suppress(DatabaseError):
                 reading.store.tokens.note_use(found.id, day)
         return found
 
     async def traded(self, path: str, query: str) -> dict[str, str] | None:
-        """Return the headers of a redirect that trades a token in the address for a cookie; None without one.
+        """Return the headers of a redirect that turns a token in the address into a cookie; None without one.
 
         The redirect keeps the token out of the visible address and the browser's history.
         """
@@ -128,7 +128,7 @@ class Callers:
         if not tokens:
             return None
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        # "//name" would be taken for a host.
+        # A browser would read "//name" as a host.
         way = "/" + path.lstrip("/")
         headers = {"location": way + (f"?{rest}" if rest else "")}
         if await self.find(tokens[0]) is None:

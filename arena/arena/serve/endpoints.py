@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 HTML: Final = "text/html; charset=utf-8"
 AGAIN_S: Final = 30
-"""Seconds between two checks of the token of an open stream: a revoked one still reads for so long."""
+"""Seconds between two checks of the token of an open stream; with a revoked one a client reads this much
+longer."""
 BODY_S: Final = 20
 """Seconds for a client to send the body of its request; a slow sender would hold its connection for ever."""
 _MOST_PARAMETERS: Final = 50
@@ -184,7 +185,8 @@ class _StreamEndpoint(_Endpoint):
                     await send(start)
                     if scope["method"] != "HEAD":
                         async for chunk in answer.content:
-                            # Blocks while the client reads nothing; `connections` disconnects such clients.
+                            # Blocks while the client reads nothing; `server.PatientProtocol` disconnects such
+                            # clients.
                             await send({"type": "http.response.body", "body": chunk, "more_body": True})
                             # After a disconnect `send` returns at once, so this is where the task can be
                             # cancelled.
@@ -286,7 +288,7 @@ async def _read_body(route: Route, headers: Mapping[str, str], receive: Receive)
         with anyio.fail_after(BODY_S):
             async for part in _parts(receive):
                 parts += part
-                # After each part: a body without end must not be read to its end.
+                # Checked after each part, so that an endless body is not read to its end.
                 if len(parts) > route.max_body:
                     raise ProblemError(413, f"The body is too large: at most {route.max_body:,} bytes.")
     except TimeoutError as error:

@@ -1,6 +1,6 @@
 """Checks on every request: host, limits, token, origin; and security headers on every answer.
 
-It is pure ASGI, so that streams pass it chunk by chunk.
+The guard is pure ASGI, so that streams pass it chunk by chunk.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class Guard:
             raise ProblemError(403, "A browser may ask for this only from a page of this server.")
 
     def _address(self, scope: Scope, headers: Mapping[str, str]) -> str:
-        """Return the address of the client: that of the connection, or what trusted proxies report."""
+        """Return the client's address: that of the connection, or the one that trusted proxies report."""
         client = scope.get("client")
         address = client[0] if client else ""
         hops = self._settings.proxy_hops
@@ -175,8 +175,8 @@ class Guard:
                 part.strip() for part in headers.get("x-forwarded-for", "").split(",") if part.strip()
             ]
             if forwarded:
-                # Each proxy appends the address that it was reached from, so what a client wrote itself
-                # stands further left.
+                # Each proxy appends the address of its client, so values that the client itself sent are
+                # further left.
                 address = forwarded[-min(hops, len(forwarded))]
         return clean_text(address, 64)
 
@@ -185,7 +185,7 @@ def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
     """Return a redirect to the address without its token.
 
     If a link on another site led here, the browser treats a redirect as part of that navigation and withholds
-    the new cookie, which is `SameSite=Strict`. A page of ours, which then leads on, avoids this.
+    the new cookie, which is `SameSite=Strict`. A page of this server that leads to the address avoids this.
     """
     if asked.get("sec-fetch-site") != "cross-site":
         return Whole(b"", "text/plain", status=303, headers=headers, cache="no-store")

@@ -1,4 +1,4 @@
-"""Limits on requests and streams, by client address and in all."""
+"""Limits on requests and streams, per client address and in total."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 RATE: Final = 50.0
-"""Sustained requests per second of one address; a whole school may share an address."""
+"""Number of sustained requests per second of one address; a whole school may share an address."""
 BURST: Final = 300.0
-"""Requests that one address may send in a burst."""
+"""Number of requests that one address may send in a burst."""
 STREAMS: Final = 64
-"""Streams that one address may keep open."""
+"""Number of streams that one address may keep open."""
 ALL_STREAMS: Final = 1000
-"""Streams of all addresses; each costs about 30 kB."""
+"""Maximum number of streams of all addresses; each takes about 30 kB of memory."""
 _MOST_KNOWN: Final = 10_000
-"""Number of addresses whose budget is kept; beyond, full budgets are dropped."""
+"""Number of addresses whose budgets are kept; if there are more, full budgets are dropped."""
 
 
 class _Budget(msgspec.Struct):
@@ -64,7 +64,7 @@ class RequestLimits:
         """Count an open stream for a `with` block.
 
         Raises:
-            ProblemError: 429, the address has too many streams; 503, the server has.
+            ProblemError: 429, the address has too many streams; 503, the server has too many.
         """
         if self.num_streams >= ALL_STREAMS:
             raise ProblemError(
@@ -90,7 +90,7 @@ class RequestLimits:
             if len(self._budgets) >= _MOST_KNOWN:
                 self._forget(now)
             budget = self._budgets[address] = _Budget(left=BURST, at=now)
-        # A token bucket: it fills with time and is computed when it is looked at, so no task runs for it.
+        # A token bucket: its level is computed when it is used, so that no task is needed to fill it.
         budget.left = min(BURST, budget.left + (now - budget.at) * RATE)
         budget.at = now
         return budget
@@ -100,7 +100,7 @@ class RequestLimits:
         for address, budget in list(self._budgets.items()):
             if not budget.streams and budget.left + (now - budget.at) * RATE >= BURST:
                 del self._budgets[address]
-        # Down to half, so that the next new addresses do not cause a scan each.
+        # Down to half, so that not each of the next new addresses causes a scan.
         idle = [address for address, budget in self._budgets.items() if not budget.streams]
         for address in idle[: max(0, len(self._budgets) - _MOST_KNOWN // 2)]:
             del self._budgets[address]

@@ -41,14 +41,14 @@ MAX_TOPICS: Final = 64
 _GAP_S: Final = 1 / 8
 _CROWD: Final = 200
 _CROWDED_GAP_S: Final = 1 / 4
-"""Minimum seconds between two frames, and with more viewers than `_CROWD`: a frame costs 100 µs of CPU a
-viewer."""
+"""Minimum seconds between two frames, normally and with more than `_CROWD` viewers: a frame costs 100 µs of
+CPU per viewer."""
 _AGING_S: Final = 1.0
 """Seconds after which an unchanged page is rendered again, because parts of its text depend on the time."""
 _STALE_S: Final = 10.0
-"""Seconds after which the board of a match that is over makes room on the wall, while others are played."""
+"""Seconds after which a finished match may lose its place on the live page while others are running."""
 _BEAT_S: Final = 15.0
-"""Seconds between two heartbeats: nginx, for one, closes connections that are silent for 60 s."""
+"""Seconds between two heartbeats: nginx, for example, closes connections that are silent for 60 s."""
 _BROKEN_S: Final = 4.0
 """Seconds until the feed is polled again after an unexpected error, so that the log is not filled with it."""
 _log = logging.getLogger(__name__)
@@ -77,10 +77,11 @@ class _Topic:
         self.t = 0.0
         """Time at which `model` was rendered and published last."""
         self.aged: tuple[str, int, Fragments] = ("", 0, {})
-        """The page with clocks of the current second: frame, second, fragments."""
+        """Last snapshot whose clocks were rendered for a new viewer: frame, second of the rendering,
+        fragments."""
         self.aged_memo = Memo()
         self.ended: MatchView | None = None
-        """A followed match after its end, once its place on the wall has gone to another match."""
+        """A followed match after its end, once another match has taken its place on the live page."""
 
     def of(self, model: Model, number: int) -> Model:
         """Return a model in which a followed match that has ended still has its board."""
@@ -105,7 +106,7 @@ class Hub:
         """Create a hub; nothing is read yet.
 
         Args:
-            feed: feed of the tournament; closed by `run`.
+            feed: feed of the tournament; closed when the thread of the hub ends.
             links: addresses of other pages.
             delay: number of plies by which positions of running matches are delayed.
             clock: UTC seconds.
@@ -242,7 +243,7 @@ class Hub:
             self._feed.close()
 
     def _safe_step(self) -> float:
-        """Run a step; on an unexpected error keep the last pages and show the error as trouble."""
+        """Run a step; on an unexpected error keep the last pages and show the error on them."""
         try:
             return self.step()
         except Cancelled:
@@ -265,7 +266,7 @@ class Hub:
         self._is_changed = True
 
     def _keep_ended(self, before: Model, batch: FeedUpdate, after: Model) -> None:
-        """Keep the boards of followed matches whose places on the wall went to others.
+        """Keep the boards of followed matches that have ended and lost their places on the live page.
 
         The end of a match and the beginning of the next can come in one batch. Only the events of the match
         itself are reduced, so that no other match takes its place before its last move.
@@ -339,7 +340,7 @@ class Delay:
         self._known: dict[int, tuple[MatchView, MatchView]] = {}
 
     def of(self, view: LiveView) -> LiveView:
-        """Return the view with running matches as they were `plies` plies ago; others are unchanged."""
+        """Return the view with each running match as it was `plies` plies ago; others are unchanged."""
         if not self.plies:
             return view
         known, self._known = self._known, {}
@@ -386,7 +387,7 @@ def delayed_match(match: MatchView, plies: int) -> MatchView:
 
 
 def _silent(match: MatchView, player: int, num: int) -> SeatView:
-    """Return a seat with what its bot reported with its last visible move."""
+    """Return a seat with the report of its bot on its last visible move."""
     own = [move for move in match.moves[:num] if move.player == player and not move.is_opening]
     return replace(
         match.seats[player],

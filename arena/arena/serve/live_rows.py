@@ -57,7 +57,7 @@ class StreamQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The page to follow, and the position in its stream."""
 
     of: str = WALL
-    """`live` for the live page, `tables` for the first page of the tournament, or the number of a match."""
+    """Page: `live` for the live page, `tables` for the tournament's first page, or the number of a match."""
     after: str = ""
     """The frame that the page has, `EPOCH.N`; empty for none."""
 
@@ -67,12 +67,13 @@ class LivePage(msgspec.Struct, frozen=True, kw_only=True):
 
     frame: LiveFrame
     boards: tuple[MatchView, ...]
-    """In their order on the page; a server with `--delay` shows earlier positions of running matches."""
+    """Matches with a board, in page order; a server with `--delay` shows earlier positions of running
+    matches."""
     progress: ProgressView
     finished: tuple[FinishedMatch, ...]
-    """Newest first."""
+    """Finished matches, newest first."""
     notices: tuple[Notice, ...]
-    """Newest first."""
+    """Notices, newest first."""
     standings: StandingsView
     trouble: str = ""
     """Why there are no updates; empty if there are."""
@@ -212,14 +213,14 @@ async def _stream(context: RequestContext) -> StreamAnswer:
 
 
 async def _chunks(channel: PageChannel, after: str) -> AsyncGenerator[bytes]:
-    """Yield what the viewer lacks, then every frame; queued frames may be joined to one chunk."""
+    """Yield the frames or the state that the viewer lacks, then every frame; queued frames may be joined."""
     loop, waits = asyncio.get_running_loop(), asyncio.Event()
     viewer = channel.join(after, waits.set, loop.call_soon_threadsafe)
     try:
         # Sent at once, so that the browser knows it is connected.
         yield b"retry: 1000\n\n"
         while True:
-            # Before the look at the queue: a frame that arrives after it sets the event again.
+            # Cleared before the queue is read: a frame that arrives afterwards sets the event again.
             waits.clear()
             chunk = viewer.take()
             if chunk:
@@ -297,7 +298,7 @@ class Hubs:
                 found = self._hubs[record.id] = Hub(feed, links, delay=self._settings.delay)
                 found.start(f"hub-{record.id}", lambda hub, id_=record.id: self._let_go(hub, id_))
             self._ids[slug] = record.id
-            # Under the lock that `_let_go` takes, so that an idle hub cannot end once it was chosen here.
+            # Under the lock that `_let_go` takes, so that an idle hub cannot end after it was chosen here.
             found.want()
         # Outside the lock, so that a slow store delays only pages of this tournament.
         found.wait(_READ_S)

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from arena.serve.request_context import RequestContext
 
 _RUN_S: Final = 5.0
-"""Seconds for which pages with the state of a tournament are cached, since a crash commits nothing."""
+"""Seconds for which pages with the state of a tournament are cached, since a crash is not a commit."""
 
 
 def _home(reading: Reading, context: RequestContext) -> HomePage:
@@ -73,7 +73,7 @@ class MatchQuery(msgspec.Struct, frozen=True):
     """The filter of a list of matches."""
 
     q: str = ""
-    """In the filter language of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
+    """A filter in the language of `arena matches --where`: `bot:mcts* result:0-1 ply<20`."""
 
 
 def _matches(reading: Reading, context: RequestContext) -> MatchListPage:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 RING: Final = 64
 """Number of frames kept for viewers that reconnect."""
 QUEUE: Final = 64
-"""Maximum number of chunks queued for a viewer; beyond, the whole state replaces them."""
+"""Maximum number of chunks queued for a viewer; if there are more, the whole state replaces them."""
 HEARTBEAT: Final = b":\n\n"
-"""An SSE comment, so that proxies do not close an idle connection."""
+"""An SSE comment that is sent so that proxies do not close an idle connection."""
 MOST_JOINED: Final = 16_384
 """Maximum bytes of frames that are joined for one viewer: each joined chunk is a copy of its own."""
 
@@ -37,7 +37,7 @@ class ShownPage(NamedTuple):
     """The fragments of a page, and the frame at which its stream continues."""
 
     frame: str
-    """`EPOCH.N`."""
+    """Id of the frame, `EPOCH.N`."""
     fragments: Mapping[str, Html]
 
 
@@ -104,7 +104,7 @@ class PageChannel:
         wake: Callable[[], None],
         notify: Callable[[Callable[[], None]], object] | None = None,
     ) -> Viewer:
-        """Add a viewer, whose queue begins with what it lacks: some frames, nothing, or the whole state.
+        """Add a viewer; its queue begins with the data that it lacks: some frames, none, or the whole state.
 
         Args:
             after: the frame that the viewer has; `EPOCH.N`, `N` for one of this channel, or empty for none.
@@ -113,7 +113,7 @@ class PageChannel:
                 them in the publishing thread.
         """
         with self._lock:
-            # What it lacks is determined in one step with its registration, so that no frame falls in
+            # Missing frames are determined in one step with the registration, so that none is lost in
             # between.
             viewer = Viewer(self, wake)
             missing = self._missing(after)
@@ -180,7 +180,7 @@ class PageChannel:
 
     def _wake(self) -> None:
         """Wake all viewers, with one call into their thread."""
-        # Called without the lock: a viewer that is woken in this thread takes what is queued, which needs it.
+        # Called without the lock: a viewer that is woken in this thread calls `take`, which takes the lock.
         notify = self._notify
         if notify is None:
             self._wake_all()
@@ -222,7 +222,7 @@ class Viewer:
         self.is_behind = False
         """Whether the whole state is sent next."""
         self.is_ended = False
-        """Whether nothing will be published after what is queued."""
+        """Whether nothing will be published after the queued chunks."""
         self.wake = wake
 
     def take(self) -> bytes:

@@ -37,7 +37,8 @@ class Reading:
         self.store = store
         """The store, opened read-only."""
         self.query = query
-        """For sources of `watching` that take a query; its `store()` opens another connection."""
+        """The query for functions of `arena.watching` that require one; its `store()` opens another
+        connection."""
 
     @cached_property
     def links(self) -> Links:
@@ -59,7 +60,7 @@ class Reading:
         """Return the tournament with this slug: its name, or its uid if the name cannot be a slug.
 
         Raises:
-            NotFoundError: there is none; the error names the nearest.
+            NotFoundError: there is no such tournament; the message names the closest one.
         """
         found = self.store.tournaments.find(slug)
         if found is None:
@@ -90,7 +91,7 @@ class _Opened:
             self._num_users += 1
 
     def leave(self) -> None:
-        """Count one user less; the last one closes a store that was given up."""
+        """Count one user fewer; the last one closes a store that is to be closed."""
         with self._lock:
             self._num_users -= 1
         self._close_unused()
@@ -98,8 +99,8 @@ class _Opened:
     def find_faults(self) -> list[str]:
         """Return the faults of the store, as of the last check.
 
-        A fault must not make each request read the whole store: the store is checked again only when it has
-        changed, and not before `_CHECK_S` have passed.
+        Since a check reads the whole store, it is repeated only when the store has changed and `_CHECK_S`
+        have passed.
         """
         # One thread checks, which takes seconds for a large store; others wait for its result.
         with self._checking:
@@ -118,7 +119,7 @@ class _Opened:
     def _close_unused(self) -> None:
         with self._lock:
             is_due = self._is_given_up and not self._num_users
-            # Exchanged, so that only one of the threads that see it unused closes it, and without the lock.
+            # Exchanged under the lock, so that only one thread closes the store; closed without the lock.
             end, self._end = (self._end, ExitStack()) if is_due else (ExitStack(), self._end)
         end.close()
 
@@ -189,5 +190,5 @@ class Readers:
             opened.give_up()
 
     def close(self) -> None:
-        """Close the store when its last answer is done."""
+        """Close the store as soon as no answer uses it."""
         self._forget(self._opened)

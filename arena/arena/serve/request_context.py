@@ -1,4 +1,4 @@
-"""What a handler has access to: the request, and the server it runs in."""
+"""The objects that a handler has access to: the request, and the server it runs in."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Serving:
         return await self._call(function, self._quick)
 
     async def probe(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Like `read`, in a thread for health checks, whose functions only open the store.
+        """Like `read`, in a separate thread for health checks, which only open the store.
 
         Raises:
             ArenaError: as for `read`.
@@ -78,7 +78,7 @@ class Serving:
             with self.readers.reading() as reading:
                 return function(reading)
 
-        # A stream that is cancelled ends at once; its thread goes on until its query is done.
+        # A cancelled stream ends at once; its thread continues until its query is done.
         return await anyio.to_thread.run_sync(call, limiter=limiter, abandon_on_cancel=True)
 
     def part(self, make: Callable[[Serving], _Part]) -> _Part:

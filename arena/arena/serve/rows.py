@@ -42,7 +42,7 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     method: Method = "GET"
     """GET routes also answer HEAD."""
     role: Role = "viewer"
-    """The least role that is required; with `--anonymous` the role viewer is not required."""
+    """The minimum role; with `--anonymous` the role viewer is not required."""
     query: type[msgspec.Struct] | None = None
     """Type of the query parameters: fields with defaults, of types that text converts to; None for none.
 
@@ -58,7 +58,7 @@ class KeptRoute(Route, frozen=True, kw_only=True):
     kept_s: float = 0.0
     """Seconds for which an answer is cached while the store does not change; `inf` for no limit, 0 for never.
 
-    A cached answer may depend only on path, parameters and store; on the caller never, on the time or on
+    A cached answer may depend only on path, parameters and store; never on the caller, and on the time or on
     running processes only if a delay of some seconds is acceptable.
     """
 
@@ -69,7 +69,7 @@ class PageRoute(KeptRoute, frozen=True, kw_only=True):
     handle: Callable[[Reading, RequestContext], Any]
     """Returns the view-model."""
     show: Callable[[Any, Links, str], Html]
-    """Renders the view-model as a page; the text is the address of its twin."""
+    """Renders the view-model as a page; the third argument is the address of its twin."""
     answer: type
     """Type of the view-model."""
     twin: str = ""
@@ -121,7 +121,7 @@ class StreamRoute(Route, frozen=True, kw_only=True):
     handle: Callable[[RequestContext], Awaitable[StreamAnswer]]
     """Returns the answer; runs in the event loop, and reads the store only through `context.read`."""
     media_type: str = "text/event-stream"
-    """For the description of the API."""
+    """Media type of the answer, for the description of the API."""
     answer: type | None = None
     """Type of the JSON for clients that do not ask for a stream; None if there is none."""
 
@@ -146,6 +146,6 @@ class Raw(msgspec.Struct, frozen=True, kw_only=True):
 
     content: bytes
     media_type: str
-    """Such as `image/svg+xml` or `text/html; charset=utf-8`."""
+    """Media type, such as `image/svg+xml` or `text/html; charset=utf-8`."""
     status: int = 200
     headers: Mapping[str, str] = {}

@@ -16,8 +16,8 @@ _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""Nothing inline and nothing of another site: a hostile name that slips through the escaping can neither
-run a script nor send anything elsewhere."""
+"""Nothing inline and nothing from other sites: a hostile name that is not escaped by mistake can neither run
+a script nor send data to another site."""
 SECURITY: Final = (
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -32,7 +32,7 @@ _ZIPPED: Final = ("text/", "application/json", "application/problem+json", "imag
 _LEVEL: Final = 6
 """Compression level, which is the default of zlib."""
 REVALIDATE: Final = "private, no-cache"
-"""A browser may keep the answer, but must revalidate it before each use."""
+"""`Cache-Control` of answers that a browser may keep, but must revalidate before each use."""
 
 
 class Whole:
@@ -50,7 +50,7 @@ class Whole:
         """Create an answer.
 
         Args:
-            content: its bytes.
+            content: the uncompressed bytes.
             media_type: such as `text/html; charset=utf-8`.
             status: HTTP status.
             headers: more headers, by lower-case name.
@@ -62,7 +62,8 @@ class Whole:
         self.headers = dict(headers or {})
         self.cache = cache
         self.is_moving = False
-        """Whether it is valid for a moment only, so that it is not cached: a page that a stream continues."""
+        """Whether the answer is valid only for a moment and is not cached, such as a page that a stream
+        continues."""
 
     @property
     def content(self) -> bytes:
@@ -74,7 +75,7 @@ class Whole:
 
     @property
     def packed_size(self) -> int:
-        """Number of bytes in memory once it is packed."""
+        """Number of bytes in memory after `pack`."""
         return len(self.content if self.zipped is None else self.zipped)
 
     def pack(self) -> Whole:
@@ -97,7 +98,7 @@ class Whole:
         return gzip.compress(self.content, _LEVEL, mtime=0)
 
     def prepare(self) -> Whole:
-        """Compute the tag and the compressed bytes, in a thread that may take its time; return the answer."""
+        """Compute the tag and the compressed bytes, which may block; return the answer."""
         _ = self.etag, self.zipped
         return self
 

@@ -2,7 +2,7 @@
 
 To add a route:
 
-1. Write the handler in a module of this room: a plain function `(reading, context)` for pages and data, an
+1. Write the handler in a module of this package: a plain function `(reading, context)` for pages and data, an
    async one `(context)` for a stream. `rows` documents what each kind returns and raises.
 2. Add a route to the tuple of your module (`PAGE_ROWS`), or a new tuple to `ROUTES` below. Path, role,
    parameters and answer type are declared in the route and nowhere else: the application checks them before
@@ -10,8 +10,8 @@ To add a route:
 3. A page also has a JSON twin: at `path` + `.json`, or at `twin`.
 
 State that is kept between requests (a hub, a cache) belongs in a class that is created with
-`context.serving.part(Kind)`; it is closed with the server. Handlers import `rows`, `context`, `reading` and
-`problems`, never this module; code that needs the table reads `context.serving.routes`.
+`context.serving.part(Kind)`; it is closed with the server. Handlers import `rows`, `request_context`,
+`reading` and `problems`, never this module; code that needs the table reads `context.serving.routes`.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 _NICE: Final = 5
 """Niceness of the server: matches have priority over pages."""
 _MOST_CONNECTIONS: Final = 3000
-"""Maximum number of connections of all clients; beyond, requests are answered with 503. With `SPARE` it must
-stay below `_FILES`, otherwise the store could not be opened during a flood."""
+"""Maximum number of connections of all clients; if there are more, requests are answered with 503. With
+`SPARE` it must stay below `_FILES`, otherwise the store could not be opened during a flood."""
 _MOST_HEAD: Final = 16_384
 """Maximum size in bytes of the head of a request: the default of h11, named here because `_head_size` is
 compared with it, too."""
@@ -157,7 +157,7 @@ def _local_url(settings: ServeSettings) -> str:
 
 
 class _Server(uvicorn.Server):
-    """Closes streams as soon as it is told to end, and does not re-raise the signal afterwards."""
+    """Closes streams as soon as a signal arrives, and does not re-raise the signal afterwards."""
 
     def __init__(self, config: uvicorn.Config, serving: Serving) -> None:
         super().__init__(config)
@@ -212,7 +212,7 @@ class PatientProtocol(H11Protocol):
     _look: asyncio.TimerHandle | None = None
 
     @override
-    def __init__(self, *args: Any, **named: Any) -> None:  # those of uvicorn
+    def __init__(self, *args: Any, **named: Any) -> None:  # as uvicorn passes them
         super().__init__(*args, **named)
         # Uvicorn's own answer beyond the limit lacks our headers and an explanation.
         self._most, self.limit_concurrency = self.limit_concurrency, None
@@ -224,12 +224,12 @@ class PatientProtocol(H11Protocol):
         Health checks pass even then: a monitor must not restart a server that is only busy.
         """
         if _head_size(scope) > (self.config.h11_max_incomplete_event_size or 0):
-            # The parser bounds only what is incomplete; a longer head passes where it comes in one piece.
+            # The parser limits only incomplete heads; a longer head that arrives in one piece passes.
             head = [*_PLAIN, (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 400, "headers": head})
             await send({"type": "http.response.body", "body": _UNREADABLE})
             return
-        # This request is one of the tasks already.
+        # `tasks` already contains this request.
         num = max(len(self.connections), len(self.tasks) - 1)
         if self._most is None or num < self._most or scope["path"] == HEALTH:
             await self._application(scope, receive, send)
@@ -250,7 +250,7 @@ class PatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] - uvicorn's
         super().connection_made(transport)
         self._make_room()
-        # Beyond it `send` waits, and `_look_after` measures for how long.
+        # If more is buffered, `send` blocks, and `_look_after` measures for how long.
         transport.set_write_buffer_limits(high=WAITING_BYTES)
         self._waits_since = self.loop.time()
         self._look = self.loop.call_later(_LOOK_S, self._look_after)
@@ -258,8 +258,8 @@ class PatientProtocol(H11Protocol):
     def _make_room(self) -> None:
         """Close another connection without a request if there are far too many.
 
-        Otherwise silent connections would use up all files of the process within a second, and nobody else,
-        not even a health check, would be accepted until they are closed for their silence.
+        Otherwise silent connections would use up all files of the process within a second, and no other
+        client, not even a health check, would be accepted until they time out.
         """
         if self._most is None or len(self.connections) <= self._most + SPARE:
             return
@@ -291,7 +291,7 @@ class PatientProtocol(H11Protocol):
     def _look_after(self) -> None:
         now = self.loop.time()
         buffered = self.transport.get_write_buffer_size()
-        # Not smaller than at the last look: the client has read less than was written since.
+        # Not smaller than at the last check: the client has read no more than was written since.
         if buffered and self._stalled_since is not None and buffered >= self._buffered:
             if now - self._stalled_since > STALLED_S:
                 self.transport.abort()
@@ -311,7 +311,7 @@ class PatientProtocol(H11Protocol):
 
 
 def _head_size(scope: Any) -> int:  # noqa: ANN401 - two libraries' words
-    """Return the bytes of a request's line and header fields, without what separates them."""
+    """Return the number of bytes of a request's line and header fields, without separators."""
     fields = sum(len(name) + len(value) for name, value in scope["headers"])
     return len(scope["raw_path"]) + len(scope["query_string"]) + fields
 
@@ -356,7 +356,7 @@ def make_app(
 
 
 def _raised(request: Request, error: Exception) -> Response:
-    """Raise an unknown address as a problem with the nearest known one; re-raise any other error."""
+    """Raise a problem for an unknown address, with the nearest known one; re-raise any other error."""
     if isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND:
         path = request.url.path
         known = [route.path for route in request.app.state.serving.routes if "{" not in route.path]
@@ -375,7 +375,7 @@ def _registered(serving: Serving) -> list[Registered]:
     for each in known:
         if known.count(each) > 1:
             raise ValueError(f"two rows for {' '.join(each)}")
-    # Starlette takes the first route that fits, so the more definite one has to come first.
+    # Starlette takes the first matching route, so the more specific one has to come first.
     found.sort(key=lambda each: [_openness(part) for part in each[0].split("/")])
     return [Registered(path, endpoint, methods=[method]) for path, method, endpoint in found]
 

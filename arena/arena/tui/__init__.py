@@ -1,1 +1,1 @@
-"""The dashboard: shows the contents of the store; it referees nothing, computes nothing and loads no bot."""
+"""The dashboard: shows the contents of the store; it referees no match and loads no bot."""

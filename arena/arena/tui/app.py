@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 FRAME_S = 1 / 8
 """Seconds between two frames while a match is running."""
 _CLOCK_S = 1.0
-"""Seconds between two checks of the feed's health while nothing happens: its texts count in seconds."""
+"""Seconds between two checks of the feed's health while nothing happens, since its texts count seconds."""
 _LINES_S = 0.5
 """Seconds between two repaints of the header if only the lag has changed."""
 LOWEST = 2
-"""Number of screens that are always open: the empty one at the bottom, and the one of a digit."""
+"""Number of screens that are always open: an empty one at the bottom, and that of the current tab."""
 _MAX_TOLD = 60
 """Maximum number of characters shown of a copied text."""
 
@@ -74,7 +74,7 @@ class ArenaApp(LookApp):
             start: name of the first screen; empty for the first of `screens`.
             store: path of the store that screens query; None for the default place.
             keymap: the user's own keys, by id of a binding.
-            options: how it looks, and its clock.
+            options: the look and the clock.
         """
         super().__init__(
             glyphs=options.get("glyphs"),
@@ -203,7 +203,7 @@ class ArenaApp(LookApp):
         await self.leave(self.screen_stack, super().action_quit)
 
     async def action_tab(self, key: int) -> None:
-        """Show the screen of a digit."""
+        """Show the screen with this digit."""
         for name, screen in self._screen_classes.items():
             if str(key) == screen.KEY:
                 await self.open_screen(name)
@@ -303,7 +303,7 @@ class ArenaApp(LookApp):
 
     @override
     async def action_back(self) -> None:
-        """Close what was opened last: a maximised widget, the filter, a screen on top."""
+        """Close the item that was opened last: a maximised widget, the filter, or a screen on top."""
         if self.screen.maximized is not None:
             self.screen.minimize()
         elif self.current is not None and (self.current.close_filter() or self.current.go_back()):
@@ -322,7 +322,7 @@ class ArenaApp(LookApp):
             self.screen.maximize(self.screen.focused)
 
     def action_copy(self) -> None:
-        """Copy what the screen offers, and show it, because not every terminal lets programs copy."""
+        """Copy the screen's text, and show it, because not every terminal allows programs to copy."""
         text = self.current.text_to_copy() if self.current is not None else ""
         if text:
             self.copy_to_clipboard(text)
@@ -352,7 +352,7 @@ class ArenaApp(LookApp):
         self._tell_clash({binding.key for binding in clashed_bindings})
 
     def _check_keymap(self) -> None:
-        """Warn of keys that the user's keymap binds twice, on any screen."""
+        """Warn about keys that the user's keymap binds twice, on any screen."""
         for screen in self._screen_classes.values():
             bindings = [*APP_BINDINGS, *screen.BINDINGS]
             usual = keymap_clashes({}, bindings)
@@ -365,7 +365,7 @@ class ArenaApp(LookApp):
             text = f"your keymap binds {', '.join(sorted(new))} twice; one of the two will not work"
             self.notify(text, severity="warning", markup=False)
 
-    # What the lines around a screen show
+    # Content of the lines around a screen
 
     def header_parts(self, width: int) -> Sequence[HeaderPart]:
         """Return the header of the current screen, or the default one."""
@@ -373,7 +373,7 @@ class ArenaApp(LookApp):
         own = None if shown is None else shown.header_parts(width)
         parts = list(usual_parts(self, width) if own is None else own)
         doing = "" if shown is None else shown.doing
-        # After the name of what is shown.
+        # Inserted after the name of the tournament or match.
         return [*parts[:2], HeaderPart(doing, "dim", 1), *parts[2:]] if doing else parts
 
     def tabs(self) -> Sequence[tuple[str, str, str, bool]]:

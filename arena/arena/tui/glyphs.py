@@ -42,23 +42,23 @@ class Glyphs:
     """The frame of the focused widget."""
     grid_side: str
     grid_top: tuple[str, str, str, str]
-    """Left corner, line, joint, right corner."""
+    """Upper edge of a grid: left corner, line, joint, right corner."""
     grid_middle: tuple[str, str, str, str]
     grid_bottom: tuple[str, str, str, str]
     bar: tuple[str, str]
-    """Done, to do."""
+    """The done and the remaining part of a bar."""
     shades: str
     """Four shades, lightest first."""
     levels: str
     """Heights of a trend, lowest first."""
     series: str
-    """One for each line of a chart."""
+    """Points of the lines of a chart, one glyph for each line."""
     interval: tuple[str, str, str, str]
-    """Left end, line, middle, right end."""
+    """A rating with its interval: left end, line, middle, right end."""
     dot: str
     plus_minus: str
     arrow: str
-    """Marks a row."""
+    """Mark of the row at the cursor."""
 
     @property
     def is_ascii(self) -> bool:

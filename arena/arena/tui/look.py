@@ -133,7 +133,7 @@ _SPARE = 0.05
 _STEPS = 40
 """Number of steps in which a colour is blended towards white or black."""
 _LINEAR = 0.04045
-"""sRGB is linear up to this value."""
+"""Value up to which sRGB is linear."""
 
 THEMES = (
     Theme(
@@ -219,7 +219,7 @@ def arena_variables(theme: Theme) -> dict[str, str]:
     """Return the colours of the dashboard for a theme, as CSS variables; the theme's own take precedence.
 
     `arena-surface` is the background; `-text`, `-dim`, `-first`, `-second`, `-last`, `-eval`, `-alert` and
-    `-focus` (frames, too) are text on it, `-border` is for frames only.
+    `-focus` (also for frames) are for text on it, and `-border` is for frames only.
     """
     if theme.ansi:
         return (_ANSI_DARK if theme.dark else _ANSI_LIGHT) | _own(theme)

@@ -1,4 +1,4 @@
-"""The command palette: commands, and whatever else its providers find for a text."""
+"""The command palette: commands, and the other results that its providers find for a text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Palette(CommandPalette):
     """Textual's palette, in which enter opens only what was found for the text as it is.
 
     While a search runs, Textual still lists the results of the previous text, and enter would run the first
-    of those: with a name typed fast, the command Abort.
+    of those: for a quickly typed name, perhaps the command Abort.
     """
 
     _is_submitted = False
 
     @classmethod
     def of_commands(cls) -> Self:
-        """Return the palette of all commands and of what the app's providers find."""
+        """Return the palette with all commands and the results of the app's providers."""
         return cls(placeholder="a command, or part of the name of a tournament, match or bot", id=_ID)
 
     @classmethod
@@ -39,7 +39,7 @@ class Palette(CommandPalette):
 
     @on(Input.Submitted)
     def _wait_for_search(self, event: Input.Submitted) -> None:
-        """Keep an enter until the search for the current text has ended."""
+        """Delay an enter until the search for the current text has ended."""
         if any(self._is_search(worker) and not worker.is_finished for worker in self.workers):
             event.prevent_default().stop()
             self._is_submitted = True
@@ -49,7 +49,7 @@ class Palette(CommandPalette):
         worker = cast("Worker[object]", event.worker)  # pyright: ignore[reportUnknownMemberType] # Textual leaves results of workers open
         if self._is_search(worker) and event.state is WorkerState.SUCCESS and self._is_submitted:
             self._is_submitted = False
-            # What the search has still to show comes first: a closed palette would not await it.
+            # Called later, after the palette has shown all results: a closed palette would not await them.
             self.call_later(self._select_or_command)
 
     def _is_search(self, worker: Worker[object]) -> bool:

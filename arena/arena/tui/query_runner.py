@@ -23,7 +23,7 @@ _SPIN_S: Final = 0.25
 """Seconds between two frames of the spinner."""
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0
-"""Seconds until the query is repeated when the store is gone: doubled each time, up to the second."""
+"""First and maximum delay in seconds before a query is repeated when the store is gone; doubled each time."""
 
 
 class HasQueries(Protocol):
@@ -46,7 +46,7 @@ class ShowsActivity(Protocol):
 
 
 class _Question(NamedTuple):
-    """A query, with what to show while it runs and after it."""
+    """A query: its source, a text for the time while it runs, and a function that shows its answers."""
 
     source: Callable[[Query], Rows[Any] | Empty]
     doing: str
@@ -87,8 +87,8 @@ class QueryRunner:
         """Run a query; must be called in the thread of the screen.
 
         Args:
-            source: reads the store, in a thread.
-            doing: what is being done, shown after 150 ms: `reading bots`.
+            source: a function that reads the store; called in a thread.
+            doing: the activity, shown after 150 ms: `reading bots`.
             show: called with each answer: `Loading` if it takes long, then `Rows`, `Empty` or `Unavailable`.
             key: equal for equal queries; None for a query that equals no other.
         """
@@ -147,7 +147,7 @@ class QueryRunner:
             self._delay_s = _FIRST_DELAY_S
 
     def _retry(self, question: _Question) -> None:
-        """Repeat a query, unless there is another one by now."""
+        """Repeat a query, unless another one has been started meanwhile."""
         if question is self._asked and self._query is None:
             self._run(question)
 
@@ -161,7 +161,7 @@ class QueryRunner:
             self._run(self._asked)
 
     def _say(self, query: Query, turn: int) -> None:
-        """Show that a query takes long, and keep the spinner turning."""
+        """Show the activity of a query that takes long, with an animated spinner."""
         if query is not self._query or self._asked is None or not self._node.is_attached:
             return
         if turn == 0:

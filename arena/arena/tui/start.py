@@ -1,4 +1,4 @@
-"""Creates the dashboard, or a dashboard for a single replay or play."""
+"""Creates the dashboard, or a dashboard for a single replay or session."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ ALL_SCREENS = (*SCREENS, NewPlayScreen)
 def watch_app(
     store: str | None, address: Address, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
-    """Return the dashboard of one tournament, open at an address in it.
+    """Return the dashboard of one tournament, opened at an address in that tournament.
 
     Args:
         store: path of the store; None for the default place.
         address: address of the tournament, or of a screen or match of it.
         is_read_only: whether commands are refused.
-        options: as for the shell: glyphs, theme, reduce_motion, clock.
+        options: as for `ArenaApp`: glyphs, theme, reduce_motion, clock.
     """
     feed: Feed = StoreFeed(store, address.tournament.id, is_read_only=is_read_only, rates_past=True)
     return StoreDashboard(
@@ -82,7 +82,7 @@ def empty_app(
     Args:
         store: path of the store; None for the default place.
         is_read_only: whether new tournaments are refused.
-        options: as for the shell.
+        options: as for `ArenaApp`.
     """
     feed: Feed = FirstFeed(store, is_read_only=is_read_only)
     return StoreDashboard(feed, ALL_SCREENS, store=store, is_read_only=is_read_only, **options)
@@ -91,13 +91,13 @@ def empty_app(
 def bot_app(
     store: str | None, bot: Place, *, is_read_only: bool = False, **options: Unpack[ScreenOptions]
 ) -> StoreDashboard:
-    """Return the dashboard of the newest tournament, open at a bot.
+    """Return the dashboard of the newest tournament, opened at a bot.
 
     Args:
         store: path of the store; None for the default place.
         bot: the bot to show first.
         is_read_only: whether commands are refused.
-        options: as for the shell.
+        options: as for `ArenaApp`.
     """
     with open_store(store, read_only=True, create=False) as opened:
         newest = opened.tournaments.last(unfinished=False)
@@ -118,17 +118,17 @@ def replay_app(
         store: path of the store; None for the default place.
         number: number of the match in the store.
         ply: ply that is shown first; None for the end of the opening.
-        options: as for the shell.
+        options: as for `ArenaApp`.
     """
     return Dashboard(None, [ReplayScreen], store=store, at=StartPoint(match=number, ply=ply), **options)
 
 
 def play_app(store: str | None, words: Sequence[str], **options: Unpack[ScreenOptions]) -> Dashboard:
-    """Return the dashboard with only the play of a person.
+    """Return the dashboard with only the session of a person.
 
     Args:
         store: path of the store; None for the default place.
         words: the command of its coordinator, from `words_of` or `Link.again`.
-        options: as for the shell.
+        options: as for `ArenaApp`.
     """
     return Dashboard(None, [PlayScreen], store=store, at=StartPoint(play=Link(store, words)), **options)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_bot(query: Query, bot: str) -> Rows[BotPage] | Empty:
-    """Return the page of a bot, named in any form that `results.names.called` accepts."""
+    """Return the page of a bot; `bot` is a name in any form that `results.names.called` accepts."""
     # Imported late: NumPy takes long to load, and the first screen must not wait for it.
     from arena.results.bot_page import bot_page
 
@@ -59,7 +59,7 @@ def solving_words(game: str, moves: Sequence[str]) -> list[str]:
 
 
 def read_solved(lines: Iterable[str]) -> dict[int, BestPlay]:
-    """Parse the output of that command; return the last result for each action."""
+    """Parse the output of the command of `solving_words`; return the last result for each action."""
     found: dict[int, BestPlay] = {}
     for line in lines:
         with suppress(msgspec.DecodeError):
@@ -126,7 +126,7 @@ def version_ratings_of(page: BotPage) -> tuple[str, list[StandingRow]]:
 
 
 def curves_of(page: BotPage) -> tuple[str, list[Series]]:
-    """Return the time unit and the ratings that runs stored of a bot, one series per version.
+    """Return a time unit and the stored ratings of a bot over time, one series per version.
 
     x is the time since the first rating, y is Elo relative to the mean of the tournament (1500).
     """

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from arena_plugins.entries import Problem
 
 _MAX_TEXT: Final = 300
-"""Characters of a text of a package, which may be hostile."""
+"""Maximum characters of a text of a package, which may be hostile."""
 _MAX_LINE: Final = 1 << 16
-"""Characters of a line of `LIST_WORDS`."""
+"""Maximum characters of a line of the output of `LIST_WORDS`."""
 _MAX_TOURNAMENTS: Final = 10_000
-"""Newest tournaments whose names are known; a quarantine in an older one is named by its id."""
+"""Number of newest tournaments whose names are loaded; older ones with a quarantine are named by id."""
 LIST_WORDS: Final = ("bots", "list", "--format", "ndjson")
 """The command that loads each bot in a process of its own and prints the result."""
 
 
 class _Listed(msgspec.Struct):
-    """A line of that command's output."""
+    """A line of the output of `LIST_WORDS`."""
 
     name: str
     entry: str
@@ -49,11 +49,11 @@ class _Listed(msgspec.Struct):
 
 
 def read_bots(query: Query) -> Rows[BotsView]:
-    """Return all bots without loading any; if the store cannot be read, its part is missing.
+    """Return all bots without loading any; if the store is damaged, only the installed bots.
 
     Raises:
         Cancelled: the query was cancelled.
-        StoreLost: the store is gone or locked; what is known without it was published.
+        StoreLost: the store is gone or locked; the installed bots have been published before.
     """
     # Imported late: package metadata is large, and viewers of matches do not need it.
     from arena.shelf.listing import list_bots
@@ -251,7 +251,7 @@ def grading_words(match: str, by: str = "", nodes: str = "") -> list[str]:
     """Return the command, without `arena`, that judges a match.
 
     Args:
-        match: its address, or its id in the store.
+        match: address of the match, or its id in the store.
         by: the judge; empty for the solver.
         nodes: node limit per ply; empty for the judge's default.
     """

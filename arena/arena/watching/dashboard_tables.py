@@ -41,7 +41,8 @@ class DashboardTables:
     def make(self, store: Store, tournament: TournamentRecord) -> dict[str, object]:
         """Return all current tables, with the labels of `naming`.
 
-        If a tournament has no stored ratings for its beginning, they are still missing; see `rate_beginning`.
+        If ratings over time are not stored for the beginning of a tournament, the tables lack them; see
+        `rate_beginning`.
         """
         from arena.coordinator.event_tables import event_tables
         from arena.coordinator.goals import goal_line

@@ -21,7 +21,7 @@ HEARTBEAT_S = 10.0
 NOBODY = 0.0
 """Lease end of a tournament whose coordinator is gone, in seconds since 1970 (UTC)."""
 _MISSED = 2
-"""Heartbeats that may be missing before a coordinator is called stale."""
+"""Number of missed heartbeats after which a coordinator is called stale."""
 _FIRST_DELAY_S: Final = 0.25
 _LAST_DELAY_S: Final = 4.0
 """Maximum seconds before a failed feed is polled again; the delay doubles each time."""
@@ -37,13 +37,13 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     lease_until: float | None = None
     """End of the tournament's lease, in seconds since 1970 (UTC); None if it never had one."""
     is_silent: bool = False
-    """Whether the holder of the tournament sent no heartbeat for 30 s; it may be alive."""
+    """Whether the coordinator sent no heartbeat for 30 s; its process may still be alive."""
     is_read_only: bool = True
     """Whether commands are rejected."""
 
     @property
     def is_gone(self) -> bool:
-        """Whether the process that ran it ended without releasing its lease."""
+        """Whether the coordinator ended without releasing its lease."""
         return self.lease_until == NOBODY
 
     def warning(self, now: float) -> str:
@@ -62,11 +62,11 @@ class FeedUpdate(msgspec.Struct, frozen=True, kw_only=True):
     view: LiveView | None = None
     """Replaces the previous view before `events` are applied: at the start and after a gap in the events."""
     events: Sequence[Event] = ()
-    """Oldest first."""
+    """New events, oldest first."""
     ends: Sequence[Event] = ()
     """Last moves and ends of running matches whose results are stored but whose events have not arrived.
 
-    They come together with the tables that count these results, so that tables never know more than boards.
+    They are sent with the tables that count these results, so that tables are never newer than boards.
     """
     facts: Mapping[str, object] = {}
     """Other view-models by name (`standings`, `matrix`, `bots`, …); each replaces the previous one."""
@@ -90,7 +90,7 @@ class Feed(Protocol):
 
         Raises:
             Cancelled: `cancel` was called.
-            ArenaError: shown as a banner; a later `poll` reopens what it needs.
+            ArenaError: the data cannot be read; screens show the error, and a later `poll` tries again.
         """
         ...
 
@@ -152,7 +152,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     is_over: bool = False
     """Whether the feed has ended."""
     is_awaited: bool = False
-    """Whether nothing was read yet of a tournament that exists."""
+    """Whether the tournament exists and nothing of it has been read yet."""
 
 
 def advance(model: Model, batch: FeedUpdate) -> Model:
@@ -176,7 +176,7 @@ def advance(model: Model, batch: FeedUpdate) -> Model:
 
 
 def with_news(view: LiveView, batch: FeedUpdate, known: LiveView) -> LiveView:
-    """Return a view with the news of a batch that are not events.
+    """Return a view with the decisions and other news of a batch that are not events.
 
     Args:
         view: the view after the events of the batch.
@@ -195,7 +195,7 @@ def with_news(view: LiveView, batch: FeedUpdate, known: LiveView) -> LiveView:
 
 
 def awaited(name: str = "") -> Model:
-    """Return the model of the tournament `name` before any data arrive: its tables are pending."""
+    """Return the model of the tournament `name` before its first data: all tables are pending."""
     doing = "computing ratings ..."
     return Model(
         is_awaited=True,
@@ -212,7 +212,7 @@ def awaited(name: str = "") -> Model:
 
 
 class Change(msgspec.Struct, frozen=True):
-    """The difference between what is shown and what is known."""
+    """The difference between two models."""
 
     matches: frozenset[int]
     """Numbers of the matches that changed, appeared or disappeared."""

@@ -76,7 +76,7 @@ class MatchSource:
 
 
 class _Search:
-    """The matches that pass a condition, in one order, as far as they were searched."""
+    """The matches found so far that pass a condition, in one order."""
 
     def __init__(self, request: PageRequest, tournament: str) -> None:
         self._key = (request.condition, request.sort, request.descending, tournament)
@@ -141,7 +141,7 @@ class _Search:
     def _begin(self, store: Store, where: MatchFilter, every: MatchFilter) -> None:
         """Start the search, or examine the matches stored since."""
         newest = next(iter(store.matches.ids("number", descending=True, offset=0, limit=1)), 0)
-        # By number, pieces are ranges of ids, so progress is measured in ids.
+        # In the order of numbers, pieces are ranges of ids, so progress is measured in ids.
         self._num_all = newest if self._order == "number" else store.matches.count(every)
         if not self._is_begun:
             self._ids, self._newest, self._is_begun = array("q"), newest, True
@@ -193,16 +193,16 @@ class _Search:
 
 
 PAGE_SIZE = 200
-"""Rows per page."""
+"""Number of rows on a page."""
 
 
 class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for rows: `limit` of them starting at `offset`, in this order."""
+    """A request for rows: `limit` of them starting at `offset`, in the order given by `sort`."""
 
     page: int
-    """`offset` is `page * PAGE_SIZE`."""
+    """Number of the page, from 0; `offset` is `page * PAGE_SIZE`."""
     sort: str = "number"
-    """`number`, `date`, `plies` or `duration`."""
+    """Order: `number`, `date`, `plies` or `duration`."""
     descending: bool = True
     condition: str = ""
     """The condition as typed; the provider parses it."""
@@ -215,7 +215,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer: rows, and the number of all rows that pass the condition, as far as was searched."""
+    """The answer to a request: rows, and the number of rows found so far that pass the condition."""
 
     rows: tuple[MatchRow, ...]
     total: int
@@ -228,7 +228,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Provider: TypeAlias = Callable[[PageRequest, Query], Iterator[Page]]
-"""Yields a page repeatedly, each time more complete, until all matches are searched.
+"""A function that yields a page repeatedly, each time more complete, until all matches are searched.
 
-It is called in changing threads and may raise ArenaError.
+It may be called in different threads and may raise ArenaError.
 """

@@ -36,7 +36,7 @@ class OneMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     recorded: Recorded
     tournament: str
-    """Name of its tournament."""
+    """Name of the match's tournament."""
     address: str = ""
     """Address of the match: `live1/89`."""
     specs: tuple[str, str] = ("", "")
@@ -94,7 +94,7 @@ class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
     """Number of plies graded so far."""
     total: int = 0
     ply: int = 0
-    """From 0."""
+    """Index of the ply, from 0."""
     value_before: float | None = None
     loss: float | None = None
     best: tuple[int, ...] = ()
@@ -103,7 +103,7 @@ class ToldPly(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_told(line: str) -> ToldPly | None:
-    """Parse a line of a grading; return None if it is not about a ply."""
+    """Parse a line of the output of a grading; return None if it is not about a ply."""
     with suppress(msgspec.DecodeError):
         told = msgspec.json.decode(line, type=ToldPly)
         return told if told.type == "ply" else None
@@ -171,7 +171,7 @@ def _specs(store: Store, record: TournamentRecord | None, match: StoredMatch) ->
 
 def _found(store: Store, number: int, step: int) -> StoredMatch | None:
     if step == 0:
-        # Beyond 64 bits the driver raises an error of its own.
+        # The driver rejects numbers of more than 64 bits with an error that is not ours.
         return store.matches.find(number) if 0 < number < 1 << 63 else None
     if step < 0:
         from arena_db.records import MatchFilter

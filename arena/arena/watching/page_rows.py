@@ -103,7 +103,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     ply: int | None = None
     """Number of plies that are shown first; None for those of the opening."""
     bot: str = ""
-    """A bot whose page it is, or that meets `opponent`."""
+    """The bot of the page, or the first bot of a head-to-head; empty for a match."""
     opponent: str = ""
     """The other bot of a head-to-head; empty for the page of the bot alone."""
 
@@ -209,7 +209,8 @@ def _cell_rows(
 ) -> list[PageRow]:
     """Return encounters as rows.
 
-    Two bots may meet in several pools: what tells these apart, game or pool, is among the last columns to go.
+    Two bots may meet in several pools: game and pool, which distinguish these, are among the last columns to
+    be dropped.
     """
     games, pools = {each.game for each in met}, {(each.game, each.pool) for each in met}
     has_game = len(games) > 1

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 NUM_NEWEST: Final = 12
 """Number of matches on the first page and on the page of each tournament."""
 _MOST_EVENTS: Final = 1000
-"""Maximum tournaments on the first page, the newest: each costs queries and a line."""
+"""Maximum number of tournaments on the first page, the newest ones: each costs queries and a line."""
 
 
 def home_view(store: Store, title: str) -> HomePage:

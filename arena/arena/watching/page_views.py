@@ -27,11 +27,11 @@ class TournamentPage(msgspec.Struct, frozen=True, kw_only=True):
     bracket: tuple[BracketRow, ...] = ()
     """Encounters of a knockout."""
     identities: Mapping[str, str] = {}
-    """Identities of its bots, by name."""
+    """Identities of the tournament's bots, by name."""
     goal: str = ""
     """Progress of a sequential test."""
     newest: tuple[MatchRow, ...] = ()
-    """Its newest matches."""
+    """The newest matches of the tournament."""
 
 
 class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class MatchPage(msgspec.Struct, frozen=True, kw_only=True):
     clocks: tuple[tuple[int, int], ...] = ()
     """Both clocks after 0, 1, ... plies, in milliseconds; empty without clocks."""
     lost: Mapping[str, str] = {}
-    """What actions gave away, in words, by ply from 1."""
+    """The value that actions lost, in words, by ply from 1."""
     has_versus: bool = False
     """Whether the two bots have a rated match in the tournament, and therefore a head-to-head page."""
     texts: tuple[str, ...] = ()
@@ -78,11 +78,11 @@ class LeaderboardPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HomePage(msgspec.Struct, frozen=True, kw_only=True):
-    """All tournaments and the newest matches."""
+    """The tournaments that are not archived, and the newest matches."""
 
     title: str
     events: tuple[TournamentRow, ...]
-    """Newest first."""
+    """The tournaments, newest first."""
     newest: tuple[MatchRow, ...] = ()
 
 
@@ -99,29 +99,29 @@ class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One row of a list of bots."""
 
     name: str
-    """Unique in the store."""
+    """Name of the bot, unique in the store."""
     identity: str
     version: str
     num_matches: int
     """Number of rated matches."""
     num_forfeits: int
-    """Number of these that it forfeited."""
+    """Number of these matches that the bot forfeited."""
     games: tuple[str, ...]
-    """Specs, the game with the most matches first."""
+    """Specs of the bot's games, the one with the most matches first."""
 
 
 class BotListPage(msgspec.Struct, frozen=True, kw_only=True):
     """All bots."""
 
     bots: tuple[BotFacts, ...]
-    """By name."""
+    """One row per bot, ordered by name."""
 
 
 class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     """One identity of a bot, and its other versions."""
 
     name: str
-    """Unique in the store."""
+    """Name of the bot, unique in the store."""
     identity: str
     spec: str
     distribution: str
@@ -129,15 +129,16 @@ class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     """SHA-256 of the file tree that is run; empty if the code was not hashed."""
     files: Mapping[str, str]
-    """SHA-256 of its weights and of the files that its options name, by name."""
+    """SHA-256 of the bot's weights and of the files that its options name, by name."""
     page: BotPage
     """The data of `arena bots show ~IDENTITY --format json`."""
     versions: tuple[VersionRow, ...]
-    """All bots of its name with their ratings, by game and pool; includes itself if it has a rated match."""
+    """All bots of this name with their ratings, by game and pool; contains this bot if it has a rated
+    match."""
     unrated: tuple[MatchRow, ...] = ()
-    """The newest matches, if the bot has no rated one."""
+    """The newest matches, if the bot has no rated match."""
     endings: Mapping[str, str]
-    """The end of its newest forfeit of each kind in words, by termination."""
+    """A sentence about the bot's newest forfeit of each kind, by termination."""
     addresses: Mapping[str, str]
     """Addresses of the matches in `page`, by id in the store."""
     met: Mapping[str, str] = {}

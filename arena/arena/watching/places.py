@@ -1,4 +1,4 @@
-"""Places: what an address or a part of a name leads to, for the command palette and `arena open`."""
+"""Places: the targets of addresses and of searches by name, for the command palette and `arena open`."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: Kind
     address: str
-    """Address with which `arena open` and the palette find it again."""
+    """Address with which `arena open` and the palette find the place again."""
     about: str
     """Description in one line."""
     command: tuple[str, ...]
-    """Words of the command that prints it, without `arena`."""
+    """Words of the command that prints the place, without `arena`."""
     tournament: int = 0
     """Id of the tournament; 0 for a bot."""
     tournament_name: str = ""
     screen: str = ""
-    """`live`, `table` or `matches`; empty otherwise."""
+    """Screen of the tournament: `live`, `table` or `matches`; empty for another place."""
     match: int = 0
     """Id of the match in the store; 0 if it has no result."""
     number: int = 0
@@ -78,7 +78,7 @@ def read_place(option: str | None, text: str) -> Place:
         text: the address.
 
     Raises:
-        NotFoundError: there is none; names the closest one.
+        NotFoundError: there is no such place; the message names the closest one.
         StoreError: the store cannot be read.
     """
     if not has_store(option):
@@ -94,7 +94,7 @@ def search_places(query: Query, text: str) -> list[Place]:
     prefix; among equal ones the newest comes first.
 
     Args:
-        query: the query, which is cancelled when the user types on.
+        query: the query, which is cancelled when the user continues typing.
         text: the text typed so far.
 
     Raises:
@@ -122,7 +122,7 @@ def search_places(query: Query, text: str) -> list[Place]:
 
 
 def _exact(store: Store, text: str) -> list[Place]:
-    """Return the screen, match or position whose address the text is, or the bot with this name or label."""
+    """Return the screen, match or position with this address, or the bot with this name or label."""
     try:
         found = find_place(store, text)
     except NotFoundError:

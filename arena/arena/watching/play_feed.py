@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _FAST_S: Final = 0.03
-"""Seconds between two polls: a person waits, and a coin must be seen within 0.25 s of its click."""
+"""Seconds between two polls: a person waits, and a stone must be visible within 0.25 s of its click."""
 
 
 class PlayFeed(StoreFeed):
@@ -26,7 +26,7 @@ class PlayFeed(StoreFeed):
 
     @override
     def _tables(self, store: Store) -> FeedUpdate | None:
-        """Compute no tables: nobody looks at the standings during the match."""
+        """Return None: no standings are shown during the match."""
         del store
         self._facts_are_due = False
         return None

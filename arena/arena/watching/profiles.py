@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 MAX_UNRATED: Final = 50
-"""Maximum matches on the page of a bot without a rated match; the newest are listed."""
+"""Maximum number of matches on the page of a bot without a rated match; the newest are listed."""
 MAX_OPENINGS: Final = 30
-"""Maximum openings on a page, those with the most matches; the JSON form has all."""
+"""Maximum number of openings on a page, those with the most matches; the JSON form has all."""
 
 
 class Profiles:
     """Builds pages of bots; the store must stay open, and its state at first use is kept."""
 
     def __init__(self, store: Store) -> None:
-        """Prepare; tables are fitted when a page needs them."""
+        """Prepare to build pages; ratings are computed when a page needs them."""
         self._store = store
 
     @cached_property
@@ -61,10 +61,10 @@ class Profiles:
         """Return the full identity of a bot.
 
         Args:
-            digits: its first digits, at least as many as in an address.
+            digits: the first digits of the identity, at least as many as in an address.
 
         Raises:
-            NotFoundError: no bot has them, or several do.
+            NotFoundError: no bot has these digits, or several have.
         """
         found = [identity for identity in self.identities if digits and identity.startswith(digits)]
         if len(found) != 1:
@@ -109,7 +109,7 @@ class Profiles:
         )
 
     def bot(self, identity: str) -> BotProfile:
-        """Return the page of a bot; without a rated match, it lists its newest unrated ones."""
+        """Return the page of a bot; if it has no rated match, the page lists its newest unrated matches."""
         with self._store.at_one_moment():
             return self._bot(identity)
 
@@ -172,7 +172,7 @@ class EventProfiles:
         """Return the head-to-head of two bots, given by their identities.
 
         Raises:
-            NotFoundError: they have no rated match in the tournament.
+            NotFoundError: the bots have no rated match in the tournament.
         """
         with self._store.at_one_moment():
             meeting = self._meetings.of(one, other)
@@ -188,7 +188,7 @@ class EventProfiles:
         """Return the full identity of an entrant, given its first digits.
 
         Raises:
-            NotFoundError: no entrant has them, or several do.
+            NotFoundError: no entrant has these digits, or several have.
         """
         found = [identity for identity in self._labels if digits and identity.startswith(digits)]
         if len(found) != 1:

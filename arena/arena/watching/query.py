@@ -9,7 +9,8 @@ A source is a function of a `Query` that returns `Rows` or `Empty`:
                 ...
 
 `Queries.ask` calls it in the current thread and passes each answer to `publish`, unless the query was
-cancelled meanwhile. The dashboard does so in threads (`arena.tui.query_runner`), web pages in their own.
+cancelled meanwhile. The dashboard does so in threads (`arena.tui.query_runner`), web pages in the thread of
+the request.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ class Query:
         """Return if the answer is still wanted; called within loops.
 
         Raises:
-            Cancelled: it is not.
+            Cancelled: the answer is no longer wanted.
         """
         if self._is_cancelled:
             raise Cancelled("nobody waits for this answer any more")
@@ -112,7 +113,7 @@ class Query:
             Cancelled: the query was cancelled.
             NoStoreYet: there is no store, and none is expected.
             StoreLost: the store is gone, locked or not readable; the message has one line.
-            StoreError: it cannot be read for another reason.
+            StoreError: the store cannot be read for another reason.
         """
         self.check()
         path = self._place()
@@ -123,13 +124,13 @@ class Query:
                     yield store
                 finally:
                     with self._lock:
-                        # Before it is closed: `cancel` must not interrupt a closed store.
+                        # Removed before the store is closed: `cancel` must not interrupt a closed store.
                         self._stores.remove(store)
         except StoreError as error:
             raise self.told(error, path.name) from error.__cause__
 
     def told(self, error: ArenaError, name: str = "") -> ArenaError:
-        """Return the error that a viewer raises in place of another: one line if it may go away by itself.
+        """Return the error that a viewer raises in place of another: a single line if it may be temporary.
 
         Args:
             error: an error of the store; any other error is returned unchanged.
@@ -139,7 +140,7 @@ class Query:
             Cancelled: the query was cancelled, so the error is irrelevant.
         """
         self.check()
-        # An interrupted statement fails like a broken store, which `check` has told apart.
+        # An interrupted statement fails in the same way as a broken store; `check` has excluded that case.
         if not isinstance(error, StoreError) or isinstance(error, StoreLost):
             return error
         text = _lost(error.__cause__, name or store_place(self._option).name)
@@ -159,7 +160,7 @@ class Query:
     def _hold(self, store: Store) -> None:
         """Register a store that was just opened, so that `cancel` reaches it."""
         with self._lock:
-            # `cancel` may have come while the store was being opened.
+            # `cancel` may have been called while the store was being opened.
             self._stores.append(store)
             if self._is_cancelled:
                 store.interrupt()
@@ -174,7 +175,7 @@ class Queries:
         """Path of the store; None for the default."""
         self._lock = Lock()
         self._running: set[Query] = set()
-        # A store that is there now is missed later, even if it goes away before the first query.
+        # If the store exists now, its absence is an error later, even before the first query.
         self._was_there = self._is_there()
         self._is_over = False
 
@@ -187,7 +188,7 @@ class Queries:
         try:
             return has_store(self.option)
         except (ArenaError, OSError):
-            # Even looking for the store fails; the query will report why.
+            # The store cannot even be located; the query will report why.
             return True
 
     def ask(
@@ -206,7 +207,8 @@ class Queries:
         """
         with self._lock:
             self._running.add(query)
-            # Under the lock: `close` either finds this query among those that run, or was before it.
+            # Under the lock: `close` either has been called before or finds this query among the running
+            # ones.
             if self._is_over:
                 query.cancel()
         query.publish_to(publish)
@@ -248,7 +250,7 @@ def answer_of(
 
 
 def _lost(cause: BaseException | None, name: str) -> str:
-    """Return a viewer's message about an error of a store; empty if it will not go away by itself."""
+    """Return a viewer's message about an error of a store; empty if the error is permanent."""
     away = cause.__cause__ if isinstance(cause, MissingError) else cause
     if isinstance(away, AwayError):
         what = "is away"

@@ -21,20 +21,20 @@ _STATES: Final = {
 }
 
 _STOPPED: Final = "stopped"
-"""Reason of a stop that was read from the store, which keeps no other."""
+"""Reason shown for a stop that was read from the store, which stores no reason."""
 
 
 class RunWords(NamedTuple):
     """The state of a run in a word, and a warning."""
 
     state: str
-    """`LIVE`, `PAUSED`, `no coordinator`, ..."""
+    """The state, such as `LIVE`, `PAUSED` or `no coordinator`."""
     warning: str
     """A further warning; empty if there is none or if `state` expresses it."""
 
     @property
     def is_live(self) -> bool:
-        """Whether matches are being played, as far as is known."""
+        """Whether matches are being played, according to the latest data."""
         return self.state == _STATES["running"]
 
 
@@ -47,7 +47,7 @@ def run_words(model: Model, now: float) -> RunWords:
     if _is_stopped(progress):
         # Lists of tournaments use the same word, so that finished and resumable tournaments look different.
         state = STATES["stopped"].upper()
-    # No process is known to run it, so it is not live; its end is unknown.
+    # A warning replaces the state LIVE: no responding process is known to run the tournament.
     return RunWords(warning, "") if warning and state == _STATES["running"] else RunWords(state, warning)
 
 
@@ -81,7 +81,7 @@ def awaited_words(model: Model, now: float) -> str:
 
 
 def _is_stopped(progress: ProgressView) -> bool:
-    """Return whether a run ended before its tournament did; a finished one has no reason."""
+    """Return whether a run ended before its tournament; a finished tournament has no reason."""
     if progress.state != "ended" or not progress.reason or progress.reason.startswith("refused: "):
         return False
     return progress.reason == _STOPPED or progress.planned is None or progress.done < progress.planned

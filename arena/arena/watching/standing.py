@@ -1,4 +1,4 @@
-"""State of bots in a tournament beside their ratings: place, new to a ladder, or out of it."""
+"""State of bots in a tournament beside their ratings: their place, and whether they are new or have left."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def standings_in(
     Args:
         store: the store with the tournament.
         record: the tournament.
-        entrants: its bots.
-        tables: its standings.
+        entrants: bots of the tournament.
+        tables: standings of the tournament.
     """
     found: dict[str, Standing] = {
         entrant.label: entrant.state for entrant in entrants if entrant.state != "playing"

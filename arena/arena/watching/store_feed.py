@@ -35,11 +35,11 @@ _FACTS_SHARE: Final = 0.01
 _HEALTH_S: Final = 1.0
 """Seconds between two checks of the process that runs the tournament, whose lease is renewed every 10 s."""
 _LIMIT: Final = 500
-"""Events that are read at once: the rest follows at once, and a long backlog delays no frame."""
+"""Maximum number of events per poll: a long backlog is read by several polls, so that it delays no frame."""
 _MOST_LOOKS: Final = 3
-"""Attempts to read results and running matches of the same moment."""
+"""Maximum number of attempts to read results and running matches of the same moment."""
 _UNKNOWN: Final = -1
-"""Stands for a data version that was not read."""
+"""Data version that is used if none was read."""
 _KINDS: Final = {*BODIES}
 _HELD: Final = frozenset({"preparing", "running"})
 """States in which events are more current than the tournament's row."""
@@ -99,12 +99,12 @@ class StoreFeed:
         return _FAST_S if is_played or (self._facts_are_due and not self._facts_key) else _SLOW_S
 
     def poll(self) -> FeedUpdate | None:
-        """Return what is new: first the current state, then the tables.
+        """Return new data: first the current state, then the tables.
 
         Raises:
             Cancelled: `cancel` was called.
             StoreLost: the store is gone, replaced, locked or unreadable.
-            StoreError: it cannot be read for another reason.
+            StoreError: the store cannot be read for another reason.
             ArenaError: the tournament is gone.
         """
         self._query.check()
@@ -131,7 +131,7 @@ class StoreFeed:
         is_opened = self._store is None
         if self._store is None:
             self._store = self._stack.enter_context(self._query.store())
-            # Before the first read, so that a later commit counts as a change at the next poll.
+            # Set before the first read, so that a later commit counts as a change at the next poll.
             self._version = self._store.data_version()
         # An open connection would continue to read a file that was moved or deleted.
         self._store.check_readable()
@@ -142,15 +142,16 @@ class StoreFeed:
         version = store.data_version()
         is_changed = version != self._version
         self._facts_are_due = self._facts_are_due or is_changed
-        # Before the events: while matches end faster than polls come, each poll finds events.
+        # Checked before the events: if matches end faster than polls follow each other, each poll finds
+        # events.
         if self._facts_are_due and self._clock() - self._facts_at >= self._facts_pause:
             batch = self._tables(store)
             if batch is not None:
-                # The events without waiting.
+                # The next poll reads the events, without waiting.
                 self._version = _UNKNOWN if is_changed else self._version
                 return batch
         if is_changed:
-            # Before the read, so that a commit during it is found at the next poll.
+            # Set before the read, so that a commit during it is found by the next poll.
             self._version = version
             batch = self._following(store)
             if batch is not None:
@@ -222,7 +223,7 @@ class StoreFeed:
 
     def _after_changes(self, store: Store, events: list[Event]) -> FeedUpdate:
         """Read all results again, since matches became void or valid, and the decisions with them."""
-        # Viewers that print events have a line for each.
+        # With the events, because some viewers print a line for each.
         return replace(self._beginning(store), events=events)
 
     def _tables(self, store: Store) -> FeedUpdate | None:
@@ -235,7 +236,7 @@ class StoreFeed:
         is_first, self._facts_key = self._facts_key == (), key
         if self._facts is None:
             self._facts = DashboardTables(store, record)
-        # CPU time, because only what is computed takes a core from the matches.
+        # CPU time is measured, because only computing takes a core from the matches.
         began_s = time.thread_time()
         tables = self._facts.make(store, record)
         is_renamed, self._naming = self._facts.naming != self._naming, self._facts.naming
@@ -255,7 +256,7 @@ class StoreFeed:
         return replace(found, ends=self._ends(store), health=self._look_at_health(store))
 
     def _ends(self, store: Store) -> list[Event]:
-        """Return ends of running matches with stored results; called after everything that counts them."""
+        """Return ends of running matches with stored results; called after all reads that count these."""
         found = [
             store.matches.find_attempt(self._tournament, number, attempt)
             for number, attempt in self._running.items()
@@ -310,7 +311,7 @@ class StoreFeed:
         return self._health.lease_until is not None
 
     def _look_at_health(self, store: Store) -> Health:
-        """Check which process runs the tournament; events are signs of life, too."""
+        """Check which process runs the tournament; an event counts as a sign of life, too."""
         self._health_at = self._clock()
         was_played = self._health.lease_until
         lease = store.leases.find(self._tournament)
@@ -328,7 +329,7 @@ class StoreFeed:
             is_read_only=self._is_read_only,
         )
         if was_played and not until:
-            # The last tables were postponed because matches were being played; now they are not.
+            # Tables were postponed only because matches were being played; now none are.
             self._facts_pause = _FACTS_S
         return self._health
 

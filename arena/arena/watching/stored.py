@@ -150,7 +150,7 @@ def with_mistakes(store: Store, rows: Sequence[MatchRow]) -> tuple[MatchRow, ...
 
 
 def finished_of(match: StoredMatch, labels: Mapping[str, str]) -> FinishedMatch:
-    """Return a stored match as a line of the news; `labels` are by names in the tournament."""
+    """Return a stored match as an item of the news; `labels` are by names in the tournament."""
     names = (clean_text(match.first_label, MAX_NAME), clean_text(match.second_label, MAX_NAME))
     return FinishedMatch(
         number=match.number,
@@ -199,7 +199,7 @@ def past_view(store: Store, record: TournamentRecord, labels: Mapping[str, str])
     Args:
         store: the store with the tournament.
         record: the tournament.
-        labels: short labels of its bots, by their names in it.
+        labels: short labels of its bots, by their names in the tournament.
     """
     from arena_db.records import MatchFilter
 

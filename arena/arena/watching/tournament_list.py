@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from arena_db.store import Store
 
 _MAX_ROWS: Final = 1000
-"""Maximum tournaments in a list, the newest: each costs queries, and the list is read every two seconds."""
+"""Maximum number of tournaments in a list, the newest ones: each costs queries, and the list is read every
+two seconds."""
 _MAX_CAUSE: Final = 300
 """Maximum characters of a refusal in a row: it quotes the bot, and the list may have a thousand rows."""
 

@@ -36,7 +36,7 @@ class UnplayedMatch(msgspec.Struct, frozen=True, kw_only=True):
     first: str
     second: str
     state: str
-    """planned, running or stalled."""
+    """State of the match: planned, running or stalled."""
     num_opening: int
     """Number of actions in the opening."""
     actions: tuple[int, ...]
@@ -74,7 +74,7 @@ def unplayed_match(store: Store, address: Address) -> UnplayedMatch:
     """Return a planned match: bots, opening, and the moves played so far.
 
     Raises:
-        NotFoundError: it is not planned, or has fewer plies than the address says.
+        NotFoundError: the match is not planned, or has fewer plies than the address says.
     """
     record = address.tournament
     planned = planned_match(store, address)

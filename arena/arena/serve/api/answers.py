@@ -84,7 +84,7 @@ class CompetitorAnswer(StoredBot, frozen=True, kw_only=True):
     type: Literal["competitor"]
     schema: Schema
     label: str
-    """The label it had last."""
+    """The competitor's last label."""
     address: str
     """An address that names this competitor and no other."""
     games: int
@@ -168,7 +168,7 @@ class RatingAnswer(Row, frozen=True, kw_only=True):
     num_unrated: int
     replayed: bool | None
     num_other_pools: int | UnsetType = UNSET
-    """Only in a leaderboard."""
+    """Number of further pools with matches; only in a leaderboard."""
 
 
 class CellAnswer(Cell, frozen=True, kw_only=True):
@@ -377,7 +377,7 @@ def answer_of(kind: type[_Answer], name: str, values: dict[str, object]) -> _Ans
     Args:
         kind: the type of the answer.
         name: value of the object's key `type`, such as `match`.
-        values: its other keys.
+        values: values of the other keys.
 
     Raises:
         msgspec.ValidationError: the values do not match the type, which is a fault of the server.

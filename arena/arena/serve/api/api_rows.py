@@ -1,4 +1,4 @@
-"""All rows of the API, and its OpenAPI 3.1 description, generated from the table of routes."""
+"""All routes of the API, and its OpenAPI 3.1 description, generated from the table of routes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def is_described(route: Route) -> bool:
 
 
 def describe(routes: Sequence[Route]) -> JsonObject:
-    """Return the document as plain JSON values.
+    """Return the OpenAPI document as plain JSON values.
 
     Args:
         routes: all routes; those of pages are left out.
@@ -62,7 +62,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
     types: list[Any] = [ProblemDetails]
     for route in shown:
         types += [kind for kind in (*_answers(route), _body(route), route.query) if kind is not None]
-    # Each type once, in a fixed order: the document is kept in docs, and its differences are read.
+    # Each type once, in a fixed order: the document is kept in docs, and people read its diffs.
     kinds = list(dict.fromkeys(types))
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REF)
     schema_of = dict(zip(kinds, schemas, strict=True))
@@ -70,7 +70,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
     for route in shown:
         path = _PART.sub(r"{\1}", route.path)
         paths.setdefault(path, {})[route.method.lower()] = _operation(route, schema_of, components)
-    # Only what routes refer to: the types of query parameters are spread over their parameters above.
+    # Only schemas that routes refer to: those of query parameters were split into single parameters above.
     used = {name: components[name] for name in sorted(_reached(paths, components))}
     return {
         "openapi": "3.1.0",
@@ -84,7 +84,7 @@ def describe(routes: Sequence[Route]) -> JsonObject:
 
 
 def _document(context: RequestContext) -> Raw:
-    """Return the document of the running server."""
+    """Return the OpenAPI document of the running server."""
     return Raw(content=_encoded(context.serving.routes), media_type="application/json")
 
 

@@ -37,7 +37,7 @@ def _badge(reading: Reading, context: RequestContext) -> Raw:
 
 
 def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row | None]:
-    """Return the game and rating row of a bot in the pool with most of its matches, among those asked for."""
+    """Return the game and rating row of a bot in the requested pool with most of its matches."""
     boards = boards_of(store)
     sizes: Counter[tuple[str, str]] = Counter()
     for tally in boards.tallies:
@@ -51,7 +51,7 @@ def _rating(store: Store, identity: str, asked: BadgeChoice) -> tuple[str, Row |
 
 
 def _health(reading: Reading, context: RequestContext) -> HealthAnswer:
-    """Return that the store can be read; if it cannot, opening it fails before this is called."""
+    """Return the health of the server; if the store cannot be read, opening it fails before this call."""
     del reading, context
     return HealthAnswer()
 
@@ -121,7 +121,7 @@ def badge(name: str, game: str, row: Row | None) -> Html:
         "svg",
         el("title", title),
         el("rect", width=width, height=_HEIGHT, rx=3, fill="#333b45"),
-        # Only its right end is round: a square covers the left corners.
+        # Only the right end is round: the next rectangle covers the left corners.
         el("rect", x=widths[0], width=widths[1], height=_HEIGHT, rx=3, fill="#1d5fa8"),
         el("rect", x=widths[0], width=4, height=_HEIGHT, fill="#1d5fa8"),
         _words(left, _PAD),

@@ -38,7 +38,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")
 
 
 def bot_text(store: Store, text: str) -> str:
-    """Return the name used by commands for a bot; hex digits are an identity unless a bot has that name."""
+    """Return the text by which commands find a bot: hex digits are an identity unless a bot has that name."""
     if _DIGITS.fullmatch(text) and not store.names.has_entrant(text):
         return f"{MARK}{text}"
     return text
@@ -86,7 +86,7 @@ def _versus(reading: Reading, context: RequestContext) -> VersusAnswer:
 def _leaderboard(reading: Reading, context: RequestContext) -> list[RatingAnswer]:
     condition = context.query(LeaderboardFilters).condition()
     found = rate(reading.store, condition)
-    # An empty table is an answer only if the names exist; a misspelt one gets the nearest.
+    # An empty table is returned only if the names exist; for a misspelt one, the error names the nearest.
     if found is None:
         check_names(reading.store, condition)
         return []

@@ -201,7 +201,7 @@ class _Tail:
         self._wake()
 
     def _wake(self) -> None:
-        # Those who wait hold the old event; it is never cleared, so none of them can miss it.
+        # Waiting tasks hold the old event, which is never cleared, so none of them can miss it.
         self.has_more.set()
         self.has_more = asyncio.Event()
 
@@ -266,7 +266,7 @@ class _EventTails:
                     self._seen = None
             if found.events or found.has_gap:
                 return found
-            # The number advances over invisible events, too, so that a client does not fall behind.
+            # The number also advances over invisible events, so that a client does not fall behind.
             seq = max(seq, found.seq)
             left = end - anyio.current_time()
             if left <= 0:
@@ -280,7 +280,7 @@ class _EventTails:
             self._task.add_done_callback(self._look_after_an_error)
 
     def _look_after_an_error(self, task: asyncio.Task[None]) -> None:
-        """Report an unforeseen error that ended the task, and restart it for the remaining followers."""
+        """Report an unexpected error that ended the task, and restart it for the remaining followers."""
         error = None if task.cancelled() else task.exception()
         if error is not None:
             loop = task.get_loop()
@@ -291,7 +291,7 @@ class _EventTails:
         """Cancel the task."""
         if self._task is not None:
             self._task.cancel()
-            # An error of it was reported when it ended.
+            # If the task failed, its error was reported then.
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def _look_again_and_again(self) -> None:
@@ -312,7 +312,7 @@ class _EventTails:
 
     async def _read_new(self) -> None:
         """Read the new events of every followed tournament, in one thread."""
-        # Tails below 0 have not been read yet; the first follower of each does that.
+        # Tails with a negative number have not been read yet; the first follower of each does that.
         wanted = {number: tail.seq for number, tail in self._tails.items() if tail.seq >= 0}
         while wanted:
             asked = dict(wanted)
@@ -343,7 +343,7 @@ def _read_after(reading: Reading, tournament: int, seq: int) -> _EventBatch:
     if page.has_gap:
         return _state(reading.store.events.snapshot(tournament))
     if not page.events and page.seq == seq:
-        # A number that was never used comes from another store, or from this one before it was restored.
+        # A number above the newest comes from another store, or from this one before it was restored.
         newest = reading.store.events.snapshot(tournament)
         if newest.seq < seq:
             return _state(newest)

@@ -1,4 +1,4 @@
-"""The query parameters of the API; filters are the words of `arena matches`, parsed by the same code."""
+"""The query parameters of the API; filters are the terms of `arena matches`, parsed by the same code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BasicFilters(msgspec.Struct, frozen=True, kw_only=True):
         """Return the conjunction of all conditions.
 
         Raises:
-            ConfigError: a value is invalid, or conditions exclude each other; the error names the word.
+            ConfigError: a value is invalid, or conditions exclude each other; the error names the term.
         """
         pairs: list[tuple[str, str]] = []
         for name in WORDS:
@@ -67,7 +67,7 @@ class MatchWords(BasicFilters, frozen=True, kw_only=True):
     mistakes: _Repeated = ()
     graded: str | None = None
     unrated: bool = False
-    """Include unrated and void matches."""
+    """Whether to include unrated and void matches."""
 
 
 class OpeningChoice(MatchWords, frozen=True, kw_only=True):
@@ -89,7 +89,7 @@ class TournamentFilters(msgspec.Struct, frozen=True, kw_only=True):
     """A page of tournaments, newest first."""
 
     all: bool = False
-    """Include archived ones."""
+    """Whether to include archived tournaments."""
     before: str | None = None
     """Name of a tournament: only those that began before it."""
     limit: Annotated[int, Meta(ge=1, le=MOST_MATCHES)] = 100
@@ -99,7 +99,7 @@ class TableChoice(msgspec.Struct, frozen=True, kw_only=True):
     """The choice between the tables of a tournament."""
 
     tie_breaks: bool = False
-    """The table by place: points, then tie-breaks."""
+    """Whether to return the table by place: points, then tie-breaks."""
 
 
 class EventsChoice(msgspec.Struct, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ def _list(reading: Reading, context: RequestContext) -> Raw:
     asked = context.query(TournamentFilters)
     store = reading.store
     before = None if asked.before is None else reading.tournament(asked.before).id
-    # One more than asked for tells whether there is a next page, without a count of all rows.
+    # One row more than requested shows whether there is a next page, without counting all rows.
     found = store.tournaments.newest(before=before, limit=asked.limit + 1, archived=asked.all)
     shown = found[: asked.limit]
     rows = [answer_of(ListedTournament, "tournament", listed_object(store, record)) for record in shown]
@@ -189,7 +189,7 @@ def _list_matches(reading: Reading, context: RequestContext) -> Raw:
         check_names(store, condition)
     shown = found[: asked.limit]
     rows = [answer_of(MatchAnswer, "match", stored_match_object(match)) for match in shown]
-    # Identified by its number in the store, which void attempts have, too, and which needs no escapes.
+    # The store id identifies the match: void attempts have one, too, and it needs no escapes in an address.
     return _page_of(rows, context, str(shown[-1].id) if len(found) > len(shown) else None)
 
 
@@ -200,7 +200,7 @@ def _whole_match(reading: Reading, context: RequestContext) -> WholeMatch | Unpl
             f"{address} is a tournament, not a match; /api/v1/matches?tournament={address} lists its matches"
         )
     if address.match is not None and not is_played_again(store, address):
-        # Solving takes a request of an anonymous client up to seconds of CPU, which matches need more.
+        # Not solved: a request of an anonymous client could cost seconds of CPU, which matches need more.
         return answer_of(WholeMatch, "match", whole_match(store, address.match, is_solved=False))
     found = _held_back(unplayed_match(store, address), context)
     return answer_of(UnplayedAnswer, "match", msgspec.structs.asdict(found))

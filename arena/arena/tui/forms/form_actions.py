@@ -1,4 +1,4 @@
-"""Decisions taken in the dashboard, carried out as by the commands; they are slow, so run them in threads."""
+"""Changes that the dashboard makes to matches and tournaments; these are slow and belong in threads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _JOIN_S: Final = 180.0
 """Maximum seconds for a bot to be copied and to answer its first position."""
 _MAX_TEXT: Final = 500
-"""Maximum number of characters shown of a command's last line."""
+"""Maximum number of characters shown of the last line of a command's output."""
 
 
 def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str:
@@ -99,12 +99,12 @@ def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str
 
 
 def enter_bot(words: list[str]) -> str:
-    """Run the command that enters a bot in an event, and return its last line.
+    """Run the command that enters a bot in an event, and return the last line of its output.
 
     The bot is copied and started, which belongs in a process of its own.
 
     Raises:
-        ArenaError: the command failed; the error has its last line.
+        ArenaError: the command failed; the message is the last line of its output.
     """
     try:
         done = subprocess.run(  # noqa: S603 # this program, and words as a list

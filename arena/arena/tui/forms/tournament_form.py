@@ -38,7 +38,7 @@ class _Size(NamedTuple):
     """The number of matches of an event."""
 
     matches: int | None
-    """None if it depends only on results."""
+    """The number, in some types the minimum (`is_least`) or the expected one; None for a ladder."""
     is_least: bool = False
     note: str = ""
 
@@ -158,7 +158,7 @@ def _check_options(spec: str, game: Game, tier: Tier) -> None:
     """Check that a bot accepts its options; the bot is started once for this, in a process of its own.
 
     Raises:
-        OptionError: names the refused option, and the nearest valid one.
+        OptionError: the bot refuses an option; the message names it and the nearest valid one.
     """
     if not Spec.parse(spec).options:
         return
@@ -236,7 +236,7 @@ def _seconds(text: str) -> float:
 
 
 _MOST: Final = 300
-"""Newest matches per bot that are read: enough for a mean within a few percent."""
+"""Maximum number of newest matches read per bot: enough for a mean within a few percent."""
 
 
 class Expected(NamedTuple):
@@ -262,8 +262,8 @@ class Durations(NamedTuple):
     def expect(self, planned: Iterable[tuple[str, str]], longest: float | None) -> Expected:
         """Return the expected duration of planned matches.
 
-        A pair that has not met is estimated from its bots' matches against others, and if there are none,
-        from what the clocks allow.
+        A pair that has not met is estimated from its bots' matches against others or, if there are none, from
+        the maximum that the clocks allow.
 
         Args:
             planned: identities of the two bots of each match.

@@ -1,4 +1,4 @@
-"""The texts around the board of a replay, and of a play: turn, answers, ending."""
+"""The texts around the board of a replay or of a person's session: turn, answers, ending."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 _MAX_NAME = 24
-"""Width in cells up to which a bot is shown by its name, not by its label."""
+"""Maximum width in cells of a bot's name; a bot with a longer name is shown by its label."""
 _WIDE = 120
-"""Columns from which the evaluation bar is long."""
+"""Minimum columns of a terminal with a long evaluation bar."""
 _BAR, _WIDE_BAR = 10, 32
 """Width of the evaluation bar on normal and on wide terminals, in cells."""
 
@@ -57,7 +57,7 @@ def replay_header(match: OneMatch | None, glyphs: Glyphs, width: int) -> Sequenc
         return f"{first} ({glyphs.players[0]}) v {second} ({glyphs.players[1]})"
 
     who = pair(*names)
-    # What stays in every header, with the blanks between the parts.
+    # Width of the parts that every header has, with the blanks between them.
     if sum(cell_len(text) + 2 for text in (*(part.text for part in parts), who, end)) - 1 > width:
         who = pair(*(label or name for name, label in zip(names, recorded.labels, strict=True)))
     return [
@@ -111,7 +111,7 @@ def status_line(match: MatchView, recorded: Recorded, glyphs: Glyphs) -> str:
 
 
 def grade_text(match: MatchView, recorded: Recorded) -> str:
-    """Return the grade of the last move: `? gives a win away`; empty if it has none."""
+    """Return the grade of the last move: `? gives a win away`; empty if the move has no grade."""
     judged = _grade_of(match, recorded)
     return "" if judged is None else f"{judged.mark} {judged.text}".strip()
 
@@ -178,20 +178,20 @@ _QUIET = frozenset({"played", "taken back", "you resign", "a new match, sides sw
 
 
 class PlayState(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a play as its screen knows it."""
+    """The state of a session as its screen knows it."""
 
     name: str = ""
     is_rated: bool = False
     match: MatchView | None = None
     """The newest match."""
     player: int = 0
-    """The person's player in it, 0 or 1."""
+    """Which player the person is, 0 or 1."""
     pending: MakeMove | None = None
     """A move that the referee has not confirmed yet."""
     hinted: int | None = None
     """The action of the last hint for this position."""
     note: str = ""
-    """The last answer, or why something was not done."""
+    """The last answer, or the reason why an action was not carried out."""
     is_dead: bool = False
     """Whether the coordinator has ended."""
 
@@ -220,7 +220,7 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
         return "the match is over" if self.match.is_over else "not your turn"
 
     def begun(self, record: TournamentRecord) -> PlayState:
-        """Return the state after a play has begun."""
+        """Return the state after a session has begun."""
         return self.but(name=record.name, is_rated=is_rated(record), note="", is_dead=False, pending=None)
 
     def told(self, view: LiveView, trouble: str) -> PlayState:
@@ -263,7 +263,7 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def play_header(seen: PlayState, glyphs: Glyphs) -> Sequence[HeaderPart]:
-    """Return play, game, players, and whether the match is rated."""
+    """Return session, game, players, and whether the match is rated."""
     match = seen.match
     what = seen.name if match is None else match.address
     parts = [HeaderPart("arena", "title"), HeaderPart("PLAY", "focus"), HeaderPart(safe(what))]

@@ -1,4 +1,4 @@
-"""Screen 5: bots: their origin, whether they load and pass the conformance kit, and their forfeits."""
+"""Screen 5, bots: their origin, whether they load and pass the conformance kit, and their forfeits."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class BotsScreen(ArenaScreen):
         self.run_worker(partial(child.follow, self), name=name, group=name, thread=True)
 
     def _take(self, answer: Answer[BotsView]) -> None:
-        """Show the bots; if the store cannot be read, its former results stay."""
+        """Show the bots; if the store cannot be read, the previous results stay."""
         if isinstance(answer, Rows) and not (answer.content.trouble and self._view.rows):
             self._view = answer.content
             self._show()
@@ -196,7 +196,7 @@ class BotsScreen(ArenaScreen):
             dashboard_of(self).push_screen(BotPageScreen(row.name))
 
     def action_info(self) -> None:
-        """Show all that is known of a bot."""
+        """Show all information about a bot."""
         self._command("info")
 
     def action_check(self) -> None:
@@ -222,7 +222,7 @@ class BotsScreen(ArenaScreen):
         self._run(self._child, "command")
 
     def on_output(self, message: Output) -> None:
-        """Show the output of a command; the output of the loading command becomes the status of each bot."""
+        """Show the output of a command; the output of `arena bots list` becomes the status of each bot."""
         message.stop()
         if message.child is self._loading:
             self._statuses |= read_status(message.lines)

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 _PLAY_FORM = "new-play"
-"""Name of the screen with the form of a play."""
+"""Name of the screen with the form for a session."""
 _ENDS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals on which the terminal is restored."""
+"""Signals on which the dashboard restores the terminal and exits."""
 _TERMINAL_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 
@@ -67,7 +67,7 @@ class ScreenOptions(ShellOptions, total=False):
 
 
 class StartPoint(NamedTuple):
-    """What a dashboard is opened for."""
+    """What a dashboard shows first."""
 
     tournament: str = ""
     """Name of the watched tournament; empty for none."""
@@ -80,7 +80,7 @@ class StartPoint(NamedTuple):
     screen: str = ""
     """Name of the first screen; empty for the first one."""
     play: Link | None = None
-    """Connection to the play that a person begins with; None for none."""
+    """Connection to the session that is shown first; None for none."""
 
 
 _NOWHERE = StartPoint()
@@ -102,12 +102,12 @@ class Dashboard(ArenaApp):
         """Create the app.
 
         Args:
-            feed: as for the shell.
-            screens: as for the shell.
+            feed: as for `ArenaApp`.
+            screens: as for `ArenaApp`.
             store: path of the store; None for the default place.
-            at: what is shown first.
+            at: the tournament, match or screen that is shown first.
             is_read_only: whether commands, new tournaments and writes are refused.
-            options: as for the shell, and the settings file; without one no settings are kept.
+            options: as for `ArenaApp`, and the settings file; without one no settings are kept.
         """
         settings = options.get("settings")
         self._kept = settings
@@ -130,13 +130,14 @@ class Dashboard(ArenaApp):
         if feed is not None and at.tournament:
             self.model = self.latest = awaited(at.tournament)
         self.match = at.match
-        """Number in the store of the match that is replayed at the start; 0 for none, and afterwards."""
+        """Number in the store of the match that is replayed at the start; 0 for none, and once it was
+        opened."""
         self.ply = at.ply
-        """The ply of it that is shown first."""
+        """The ply of that match that is shown first."""
         self.running = at.running
         """Number in the tournament of the match that is opened once it runs; 0 for none."""
         self.play = at.play
-        """Connection to the play that a person begins with."""
+        """Connection to the session that is shown first; None for none."""
         self.is_read_only = is_read_only
         """Whether commands, new tournaments and writes are refused."""
 
@@ -173,7 +174,7 @@ class Dashboard(ArenaApp):
         await self.open_screen(name, show)
 
     async def action_play(self) -> None:
-        """Open the form of a play, with the current bot and game."""
+        """Open the form for a session, with the current bot and game."""
         current = self.current
         if self.has_screen(_PLAY_FORM) and current is not None and self.may_act():
             bot, game = current.opponent(), self.model.view.progress.game
@@ -184,7 +185,7 @@ class Dashboard(ArenaApp):
     @override
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "play":
-            # Neither in the form nor in a play.
+            # Not available in the form or during a session.
             return self.has_screen(_PLAY_FORM) and not any(
                 screen.name in (_PLAY_FORM, "play") for screen in self.screen_stack
             )
@@ -209,9 +210,9 @@ class Dashboard(ArenaApp):
         self.follow_feed(feed, awaited(name))
 
     def on_load(self) -> None:
-        """Exit in order when the process is told to end."""
+        """Restore the terminal and exit on SIGTERM, on SIGHUP, and when the terminal is gone."""
         loop = asyncio.get_running_loop()
-        # Only the main thread can handle signals, and tests run many apps in one process.
+        # Both are raised outside the main thread, where signals cannot be handled.
         with suppress(RuntimeError, ValueError):
             if not self.is_headless:
                 for number in _ENDS:

@@ -1,4 +1,4 @@
-"""Commands to an event or a training run from the screens: the question, consequences, execution."""
+"""Commands of the screens to tournaments and training runs: asking for confirmation, then execution."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class EventControl:
         self._complain = complain
 
     def may(self, row: TournamentRow | None, *states: str) -> bool:
-        """Return whether a tournament is in one of these states and commands are allowed; report why not."""
+        """Return whether a tournament is in one of `states` and commands are allowed; else report why not."""
         if row is None or not dashboard_of(self._screen).may_act():
             return False
         if states and row.state not in states:
@@ -73,11 +73,11 @@ class EventControl:
         return True
 
     def pause(self, event: int | str, *, is_paused: bool, lead: str = "") -> None:
-        """Pause an event, or let it continue.
+        """Pause an event, or continue it.
 
         Args:
-            event: its id or name.
-            is_paused: whether it is paused now.
+            event: id or name of the event.
+            is_paused: whether the event is paused now.
             lead: text before the reported result.
         """
         self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)
@@ -153,7 +153,7 @@ class EventControl:
         self._let_go(row, "disqualify", question, disqualify_bot)
 
     def _may_change(self, row: TournamentRow) -> bool:
-        """Return whether the bots of an event can be changed; report why not before asking for anything."""
+        """Return whether the bots of an event can be changed; if not, report why before any question."""
         if not self.may(row):
             return False
         if row.fixed:
@@ -248,19 +248,20 @@ class TrainingControl:
     """Sends a screen's orders to training runs."""
 
     def __init__(self, screen: ArenaScreen, folder: Path, tell: Callable[[str, bool], None]) -> None:
-        """Keep the screen.
+        """Create the object.
 
         Args:
-            screen: over which questions are shown.
-            folder: of all runs.
-            tell: called with the result of an order, and whether it failed; in any thread.
+            screen: the screen over which questions are shown.
+            folder: the folder of all runs.
+            tell: called with the result of an order and whether the order failed; may be called in any
+                thread.
         """
         self._screen = screen
         self._folder = folder
         self._tell = tell
 
     def pause(self, row: RunRow | None) -> None:
-        """Pause a run, or let it go on if it is paused."""
+        """Pause a run, or continue it if it is paused."""
         if row is not None:
             self._order(row, "resume" if row.is_paused(dashboard_of(self._screen).clock()) else "pause")
 

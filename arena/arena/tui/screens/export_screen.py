@@ -1,4 +1,4 @@
-"""Screen 8: export stored matches: which ones, the format, their number, and the command line."""
+"""Screen 8, the export of stored matches: filter, format, preview, and the command line."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ExportScreen(FormScreen[ExportForm]):
             yield OutputPanel("newest of them")
 
     def on_mount(self) -> None:
-        """Begin with npz, which needs no further package, and with the filter of the previous screen."""
+        """Set the format to npz, which needs no further package; take the filter of the previous screen."""
         self.query_one("#field-format", Choice).value = "npz"
         self.query_one("#field-filter", FormField).value = self._filter
         self._take_usual()
@@ -234,7 +234,7 @@ def export_words(form: ExportForm) -> list[str]:
 
 
 def preview(query: Query, form: ExportForm) -> ExportPreview:
-    """Count what a form would export, and return its newest matches; an empty preview if there is no store.
+    """Count the matches that a form would export, and return the newest; an empty preview without a store.
 
     Raises:
         Cancelled: the query was cancelled.

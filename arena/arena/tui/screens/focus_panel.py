@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_PV = 8
 """Number of last moves that are shown."""
 _FRAME = 2
-"""Cells that the panel's frame takes from its width."""
+"""Width of both sides of the panel's frame, in cells."""
 _LEAST = 6
 """Minimum width of wrapped text, in cells."""
 

@@ -27,7 +27,7 @@ _Form = TypeVar("_Form", bound=msgspec.Struct)
 
 
 class FormScreen(ArenaScreen, Generic[_Form]):
-    """Base class: a subclass names the form and composes its fields and a `#line`.
+    """Base class: a subclass sets `FORM` and composes its fields and a widget with the id `line`.
 
     Whenever a field changes, the command line is shown and `look` is called in a thread; `show_found` gets
     its result, unless the form has changed by then.
@@ -37,8 +37,8 @@ class FormScreen(ArenaScreen, Generic[_Form]):
     """Type of the form, with a field for each field of the screen."""
     WORK: ClassVar[str] = "look"
     """Name of the worker that computes the preview."""
-    DOING: ClassVar[str] = "working out what follows"
-    """What is shown while computing the preview takes long."""
+    DOING: ClassVar[str] = "computing the preview"
+    """Text that is shown while the preview is computed, if that takes long."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         """Return the command of a form, as the words after `arena`.
 
         Raises:
-            ArenaError: the form equals no command; the error says why.
+            ArenaError: the form has no equivalent command; the message says why.
         """
         raise ArenaError(f"{type(form).__name__} equals no command")
 
@@ -57,8 +57,8 @@ class FormScreen(ArenaScreen, Generic[_Form]):
 
         Raises:
             Cancelled: the form has changed.
-            ArenaError: there is no preview; the error says why.
-            OSError: likewise.
+            ArenaError: there is no preview; the message says why.
+            OSError: there is no preview for a reason of the operating system.
         """
 
     def show_found(self, found: Any, trouble: str) -> None:  # noqa: ANN401 # the result of `look`
@@ -116,7 +116,7 @@ class FormScreen(ArenaScreen, Generic[_Form]):
         self.say("#line", text, style)
 
     def say(self, where: str, text: str, style: str = "") -> None:
-        """Show a text in as many lines as it needs.
+        """Show a text, wrapped to as many lines as it needs.
 
         Args:
             where: selector of the lines.

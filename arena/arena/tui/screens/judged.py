@@ -83,7 +83,7 @@ class Grading:
         return told
 
     def verdict(self, status: int) -> tuple[str, bool]:
-        """Return a sentence about how it ended, and whether it failed."""
+        """Return a sentence about how the grading ended, and whether it failed."""
         if self._is_stopped:
             return f"stopped: {self._num} plies were judged; g continues", False
         if status != 0:
@@ -92,7 +92,7 @@ class Grading:
 
 
 class JudgedScreen(ArenaScreen):
-    """Shows one match with a judge's grades; override `show_ply`."""
+    """Base class of screens that show one match with a judge's grades; override `show_ply`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("g", "grade", "Grade", id="replay.grade"),
@@ -108,12 +108,12 @@ class JudgedScreen(ArenaScreen):
         self.number = number
         """Number of the match in the store."""
         self.match: OneMatch | None = None
-        """None until the match is loaded."""
+        """The match; None until it is loaded."""
         self.replay: Replay | None = None
         self.judge = ""
         """Name of the judge whose grades are shown; empty for the preferred judge."""
         self.grading: Grading | None = None
-        """The running grading."""
+        """The running grading; None without one."""
 
     def show_ply(self) -> None:
         """Show the current ply."""

@@ -1,4 +1,4 @@
-"""The panels of the live screen: a grid of boards, finished matches and notices, or how to begin."""
+"""The panels of the live screen: a grid of boards, finished matches, notices, and help for a first start."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class WallPanel(BlankContainer):
                 board.focus()
         # The focus moves later; until then the focused board shows another match.
         app_of(self).call_later(self._end_following)
-        # Textual clears it when it is idle, which is after the next layout.
+        # Textual clears this cache only when idle, which is after the next layout.
         self._clear_arrangement_cache()
 
     def _end_following(self) -> None:
@@ -149,7 +149,7 @@ class WallPanel(BlankContainer):
         self._arrange()
 
     def next_sort(self) -> None:
-        """Sort by the next criterion."""
+        """Sort the boards by the next criterion."""
         self.sort = SORTS[(SORTS.index(self.sort) + 1) % len(SORTS)]
         self._arrange()
 
@@ -323,8 +323,8 @@ def news_lines(view: LiveView, late: float, most: int) -> list[Line]:
 
     Args:
         view: the tournament.
-        late: decisions after this time come before everything else; in a fast event, results would
-            immediately push them off the list. Seconds since the epoch.
+        late: decisions after this time, in UTC seconds, come before everything else; in a fast event, results
+            would immediately push them off the list.
         most: maximum number of results, and of notices.
     """
     notices: list[tuple[bool, float, Line]] = [

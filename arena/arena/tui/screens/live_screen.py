@@ -111,7 +111,7 @@ class LiveScreen(ArenaScreen):
             self.is_trouble = is_trouble
 
     class Found(Message):
-        """The current state of the tournament, which is to be resumed."""
+        """The current state of a tournament that the user wants to resume."""
 
         def __init__(self, row: TournamentRow) -> None:
             super().__init__()
@@ -319,7 +319,7 @@ class LiveScreen(ArenaScreen):
         self._show_caption()
 
     def action_pause(self) -> None:
-        """Ask the tournament to begin no match for now, or to continue."""
+        """Pause the tournament, or continue it."""
         app = dashboard_of(self)
         if self._may_ask():
             self._control.pause(app.tournament, is_paused=app.model.view.progress.state == "paused")
@@ -335,7 +335,7 @@ class LiveScreen(ArenaScreen):
             self._control.abort(dashboard_of(self).tournament, dashboard_of(self).tournament)
 
     def action_resume(self) -> None:
-        """Resume the tournament if no process plays it, after reading its current state."""
+        """Resume the tournament if no process runs it, after reading its current state."""
         app = dashboard_of(self)
         if self._may_ask():
             looking = partial(self._looking, app.store, app.tournament)

@@ -96,7 +96,7 @@ class MatchesScreen(ArenaScreen):
 
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show newly stored matches, unless the list is filtered in another order than by number."""
+        """Show newly stored matches, unless the list is filtered and not sorted by number."""
         is_usual = not self.filter_text or self._list.sort[0] == "number"
         if change is not None and "standings" in change.facts and is_usual:
             self._list.look_again()
@@ -147,7 +147,7 @@ class MatchesScreen(ArenaScreen):
         self._look_at(message.row.stored)
 
     def _neighbour(self, step: int) -> int | None:
-        """Move the cursor; return the number of the match it comes to."""
+        """Move the cursor; return the number of the match at its new position."""
         index = self._list.cursor + step
         row = self._list.row(index) if 0 <= index < self._list.total else None
         if row is None:

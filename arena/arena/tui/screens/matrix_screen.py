@@ -105,7 +105,7 @@ class MatrixScreen(ArenaScreen):
     @override
     def show_model(self, model: Model, change: Change | None) -> None:
         view, event = model.facts.get("matrix"), model.facts.get("event")
-        # Without a tournament there is none.
+        # Without a tournament there is no crosstable.
         view = view if isinstance(view, MatrixView) else MatrixView()
         self._labels = dict(zip(view.names, view.labels, strict=True))
         self._view = _narrowed(view, self.filter_text)
@@ -124,7 +124,7 @@ class MatrixScreen(ArenaScreen):
         self._choose()
 
     def _choose(self) -> None:
-        """Show the bracket if there is one, unless the user wants the crosstable; the focus moves along."""
+        """Show the bracket if there is one and the user has not chosen the crosstable; the focus follows."""
         is_bracket = self._has_bracket and not self._wants_matrix
         if is_bracket != self.has_class("-bracket"):
             self.set_class(is_bracket, "-bracket")

@@ -1,4 +1,4 @@
-"""The forms of a new tournament and of a play against a bot, with the equivalent command lines."""
+"""The forms for a new tournament and for a session against a bot, with the equivalent command lines."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _FIELDS: Final = (
     ("name", "rr-N and the like; a ladder needs one", "What it is called."),
     ("more", "", "Further options, as on the command line: --max-time 600 --srand 7"),
 )
-"""Key, default and help."""
+"""Key, default and help text of each field."""
 
 
 class NewTournamentScreen(FormScreen[TournamentForm]):
-    """A form over the list of tournaments."""
+    """The form for a new tournament, shown over the list of tournaments."""
 
     NAME = "new-tournament"
     FORM = TournamentForm
@@ -90,7 +90,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
             self.trouble = trouble
 
     def __init__(self, game: str = "") -> None:
-        """Create the form; `game` is its first value of that field."""
+        """Create the form; `game` is the initial value of the field `game`."""
         super().__init__()
         self._game = game
         self._is_starting = False
@@ -153,7 +153,7 @@ class NewTournamentScreen(FormScreen[TournamentForm]):
         if isinstance(found, Estimate):
             self._tell(found.text)
         elif not found and not self.line():
-            # The line of the command already says why.
+            # The line with the command already says why.
             self._tell("")
         else:
             self._tell(found or f"! {trouble}", "dim" if found else "alert")
@@ -216,11 +216,11 @@ _PLAY_FIELDS: Final = (
     ("opening", "empty board", "Moves that are played already, as in 4 4 3."),
     ("hint", "solver, or minimax", "The bot that gives hints."),
 )
-"""Key, default and help."""
+"""Key, default and help text of each field."""
 
 
 class NewPlayScreen(FormScreen[PlayForm]):
-    """A form over the screen from which the play is begun."""
+    """The form for a new session, shown over the current screen."""
 
     NAME = "new-play"
     FORM = PlayForm
@@ -238,7 +238,7 @@ class NewPlayScreen(FormScreen[PlayForm]):
     """
 
     class Prepared(Message):
-        """A play can begin, or cannot."""
+        """The options of a session were checked."""
 
         def __init__(self, words: Sequence[str], trouble: str = "") -> None:
             super().__init__()

@@ -1,4 +1,4 @@
-"""Openings: a board, the next moves in its position over all stored matches, and moves on the board."""
+"""Openings: a board on which the user plays moves, and the next moves in its position in stored matches."""
 
 from __future__ import annotations
 
@@ -109,10 +109,11 @@ class OpeningsScreen(ArenaScreen):
         self._solved: dict[tuple[int, ...], dict[int, BestPlay]] = {}
         """Known results of perfect play, by line and action."""
         self._complete: set[tuple[int, ...]] = set()
-        """Lines of which all obtainable results are known."""
+        """Lines for which all results that the solver can find are known."""
         self._is_solved = False
         self._trouble = self._last = ""
-        """The reason why there is no solver (`_trouble`); empty while that is not known."""
+        """The reason why the solver cannot be used (`_trouble`), and the last other line of its output
+        (`_last`)."""
 
     @override
     def compose_body(self) -> ComposeResult:

@@ -40,7 +40,7 @@ _NAME: Final = 22
 
 
 class PageScreen(ArenaScreen):
-    """The base of both pages."""
+    """The base class of the pages of a bot and of two bots."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("o", "matches", "All matches", id="page.matches")]
     CSS = """
@@ -199,7 +199,7 @@ class VersusScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "turn", "Turn around", id="versus.turn")]
 
     def __init__(self, bot: str, opponent: str, tournament: str = "") -> None:
-        """Create the page of two bots, with the matches of one tournament, or of all if it is empty."""
+        """Create the page of two bots; `tournament` limits the matches, empty means all of them."""
         super().__init__("head to head")
         self._bots = bot, opponent
         self._tournament = tournament
@@ -246,7 +246,7 @@ def _screen_of(target: Target, tournament: str) -> ArenaScreen:
 
 
 class PagePanel(ItemList["PageRow"]):
-    """Rows that are computed again for each width."""
+    """A list whose rows are computed again for each width."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *LIST_BINDINGS,
@@ -299,7 +299,7 @@ class PagePanel(ItemList["PageRow"]):
             self.go_to(min(beyond, key=lambda place: abs(place - self.cursor)))
 
     def action_losses(self) -> None:
-        """Move to the worst loss; a second time to that of the other bot, if there is one."""
+        """Move to the worst loss; from there to the worst loss of the other bot, if there is one."""
         heads = [place for place, row in enumerate(self._rows) if row.text.startswith("worst losses")]
         if heads:
             head = next((place for place in heads if place > self.cursor), heads[0])

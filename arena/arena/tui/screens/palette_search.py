@@ -83,7 +83,7 @@ class StoreDashboard(Dashboard):
             await self.go(self.first)
 
     async def go(self, place: Place) -> None:
-        """Show a place; screens on top of the tab's screen are closed, after they have asked."""
+        """Show a place; screens on top of the tab's screen are closed, if necessary after a question."""
         if place.kind == "bot":
             await self._go_to_bot(place)
         elif place.match:
@@ -98,7 +98,7 @@ class StoreDashboard(Dashboard):
 
     async def _go_to_bot(self, place: Place) -> None:
         """Show the page of a bot, over the screen of bots with the cursor on it."""
-        # A bare name would mean all its versions.
+        # A name without a version would mean all versions of the bot.
         is_bare = place.address == place.bot
         called = f"{place.address}{MARK}{place.identity[:_DIGITS]}" if is_bare else place.address
 

@@ -1,4 +1,4 @@
-"""Play: a person against a bot, with mouse or keys; the referee is a separate process."""
+"""The screen of a session: a person plays a bot, with mouse or keys; the referee is a separate process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NARROWED = frozenset({f"board.{digit}" for digit in "123456789"})
 
 
 class MoveLine(LineInput):
-    """The input line that `:` opens for any move by its name."""
+    """The input line that `:` opens, in which a move is typed by its name."""
 
     DEFAULT_CSS = """
     MoveLine { display: none; width: 100%; }
@@ -57,7 +57,7 @@ class MoveLine(LineInput):
 
 
 class PlayScreen(ArenaScreen):
-    """One play, from its start to its end: leaving the screen ends it."""
+    """One session, from its start to its end: leaving the screen ends the session."""
 
     NAME = "play"
     HELP = (
@@ -136,7 +136,7 @@ class PlayScreen(ArenaScreen):
 
     @override
     def on_unmount(self) -> None:
-        """End the play with the screen."""
+        """End the session with the screen."""
         if self._feed is not None:
             self._feed.cancel()
         match = self.seen.match
@@ -177,7 +177,7 @@ class PlayScreen(ArenaScreen):
     # Results of the threads
 
     def on_play_screen_begun(self, message: Begun) -> None:
-        """Follow the play."""
+        """Follow the session."""
         message.stop()
         self.seen = self.seen.begun(message.record)
         for sentence in self._link.news:

@@ -48,7 +48,7 @@ NARROWED = frozenset({"replay.run", "replay.play"})
 
 
 class PlyList(MoveList, inherit_bindings=False):
-    """The list of moves; the screen handles home, end, left and right."""
+    """The list of moves; the screen handles the keys home, end, left and right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         binding
@@ -110,7 +110,7 @@ class ReplayScreen(JudgedScreen):
     """
 
     class Prepared(Message):
-        """A play from this position can begin, or cannot."""
+        """The options of a session from this position were checked."""
 
         def __init__(self, words: Sequence[str], trouble: str = "") -> None:
             super().__init__()
@@ -282,7 +282,7 @@ class ReplayScreen(JudgedScreen):
             )
 
     def action_play(self) -> None:
-        """Play on from this position in place of the side to move."""
+        """Start a session from this position, with the person in place of the side to move."""
         match = self.match
         if match is None or self.replay is None or not dashboard_of(self).may_act():
             return

@@ -135,7 +135,7 @@ class StandingsScreen(ArenaScreen):
         return table.row(table.cursor) if table.num_rows else None
 
     def _show_goal(self, goal: str) -> None:
-        """Show above the table the result of a sequential test, and the notes on the table."""
+        """Show the result of a sequential test and the notes on the table, above the table."""
         said: list[Line] = [((f" {goal}", "title"),)] if goal else []
         said += [((f" {note}", "dim"),) for note in self._view.notes]
         lines = self.query_one("#goal", BareLines)
@@ -208,7 +208,7 @@ class StandingsScreen(ArenaScreen):
         return super().check_action(action, parameters)
 
     def action_by_place(self) -> None:
-        """Switch an event paired by results between places and ratings."""
+        """Switch between places and ratings, for an event paired by results."""
         self._by_place = not self._by_place
         self._again()
 

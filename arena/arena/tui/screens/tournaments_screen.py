@@ -185,7 +185,7 @@ class TournamentsScreen(ArenaScreen):
             self._list(self._rows)
 
     def _list(self, rows: Sequence[TournamentRow]) -> None:
-        """Show the list; the cursor stays on its tournament, unless another one is watched than before.
+        """Show the list; the cursor stays on its tournament, unless the watched tournament has changed.
 
         A cursor that jumped whenever a question closes, or after the user has moved it, would direct the next
         command at the wrong tournament.
@@ -226,7 +226,7 @@ class TournamentsScreen(ArenaScreen):
         self._describe()
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Describe the tournament at the cursor, which stays where the user has moved it."""
+        """Describe the tournament at the cursor; a new list leaves the cursor where the user moved it."""
         message.stop()
         self._sought = dashboard_of(self).tournament
         self._describe()
@@ -267,13 +267,13 @@ class TournamentsScreen(ArenaScreen):
             app.push_screen(NewTournamentScreen(app.model.view.progress.game))
 
     def action_pause(self) -> None:
-        """Pause a running tournament, or let it continue."""
+        """Pause a running tournament, or continue it."""
         row = self.table.current
         if row is not None and self._control.may(row, *PLAYED):
             self._control.pause(row.id, is_paused=row.state == "paused", lead=f"{show_name(row.name)}: ")
 
     def action_stop(self) -> None:
-        """Stop a tournament, or end a play without coordinator, after the user confirms."""
+        """Stop a tournament, or end a session without coordinator, after the user confirms."""
         if (play := self._orphan()) is not None:
             dashboard_of(self).push_screen(
                 ConfirmScreen(
@@ -294,7 +294,7 @@ class TournamentsScreen(ArenaScreen):
             self._control.abort(row.id, row.name, lead=f"{show_name(row.name)}: ")
 
     def action_resume(self) -> None:
-        """Resume a tournament, also one held by a silent process; a play is resumed at the board."""
+        """Resume a tournament, even one held by a silent process; a session is resumed on its own screen."""
         if (play := self._orphan()) is not None:
             link = Link(dashboard_of(self).store, Link.again(play.name))
             dashboard_of(self).push_screen(PlayScreen(link))
@@ -306,12 +306,12 @@ class TournamentsScreen(ArenaScreen):
         self._control.join(self.table.current)
 
     def _orphan(self) -> TournamentRow | None:
-        """Return the play without coordinator at the cursor, if commands are allowed."""
+        """Return the session without coordinator at the cursor, if commands are allowed."""
         row = self.table.current
         return row if row is not None and row.is_orphan and dashboard_of(self).may_act() else None
 
     def _end(self, play: TournamentRow) -> None:
-        """End a play with `arena stop`."""
+        """End a session with `arena stop`."""
         store = dashboard_of(self).store
         child = ChildProcess(["stop", *([] if store is None else ["--db", store]), "--", play.name])
         self.run_worker(partial(child.follow, self), name="stop", group="stop", thread=True)
@@ -376,7 +376,7 @@ def _details(row: TournamentRow, width: int) -> list[Line]:
 
 
 def _names(bots: Sequence[str], width: int) -> str:
-    """Return as many bots as fit, and the number of the others; no name is cut at its end."""
+    """Return as many names as fit, and the number of the others; a single long name is cut in the middle."""
     text = rest = ""
     for num in range(len(bots), 0, -1):
         rest = f" and {len(bots) - num} more" if num < len(bots) else ""

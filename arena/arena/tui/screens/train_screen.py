@@ -47,7 +47,7 @@ _VALUE = 12
 
 
 class AskedTraining(NamedTuple):
-    """What is to be read."""
+    """The data to read."""
 
     run: str
     """The run whose charts are shown."""
@@ -117,7 +117,7 @@ class TrainScreen(ArenaScreen):
             self.has_more = False
 
     class Answered(Message):
-        """An order to a run was taken, or not."""
+        """The result of an order to a run."""
 
         def __init__(self, text: str, *, is_trouble: bool) -> None:
             super().__init__()
@@ -181,7 +181,7 @@ class TrainScreen(ArenaScreen):
             self._look()
 
     def _look(self) -> None:
-        """Start reading the files, one read at a time."""
+        """Start reading the files; if a read is in progress, repeat it afterwards."""
         self._is_due = self._is_reading
         if not self._is_reading:
             self._is_reading = True
@@ -196,7 +196,7 @@ class TrainScreen(ArenaScreen):
         return AskedTraining("" if row is None else row.name, compared[:8], self.has_class("-log"))
 
     def _reading(self, asked: AskedTraining) -> None:
-        """Read what is new, in a thread."""
+        """Read new data, in a thread."""
         has_more = self._runs.read([asked.run, *asked.compared])
         message = self.Read(asked, self._runs.rows())
         name = asked.run or (message.rows[0].name if message.rows else "")
@@ -207,7 +207,7 @@ class TrainScreen(ArenaScreen):
         self.post_message(message)
 
     def on_train_screen_read(self, message: Read) -> None:
-        """Show what is new."""
+        """Show new data."""
         message.stop()
         self._is_reading = False
         before, table = self.table.current, self.table
@@ -261,7 +261,7 @@ class TrainScreen(ArenaScreen):
         num_pages = max(1, -(-len(self._charts) // room))
         self._page %= num_pages
         shown = list(self._charts[self._page * room : (self._page + 1) * room])
-        # Few charts share all the room, so that none sits in a corner of an empty screen.
+        # Few charts share all the room, so that no part of the screen stays empty.
         styles = self.query_one("#charts", Grid).styles
         styles.grid_size_columns = columns = 2 if self.has_class("-wide") and len(shown) > 1 else 1
         styles.grid_size_rows = max(1, -(-len(shown) // columns))
@@ -330,22 +330,22 @@ class TrainScreen(ArenaScreen):
         self._look()
 
     def action_pause(self) -> None:
-        """Pause the run, or let it go on."""
+        """Pause the run, or continue it."""
         self._steering.pause(self.table.current)
 
     def action_stop(self) -> None:
-        """Stop the run, if that is meant."""
+        """Stop the run, after the user confirms."""
         self._steering.stop(self.table.current)
 
     def action_abort(self) -> None:
-        """End the run at once, if that is meant."""
+        """End the run at once, after the user confirms."""
         self._steering.abort(self.table.current)
 
     def _answered(self, text: str, is_trouble: bool) -> None:  # noqa: FBT001 - a callback
         self.post_message(self.Answered(text, is_trouble=is_trouble))
 
     def on_train_screen_answered(self, message: Answered) -> None:
-        """Show the answer to an order."""
+        """Show the result of an order."""
         message.stop()
         self._answer = (message.text, "alert" if message.is_trouble else "dim")
         self._look()

@@ -1,4 +1,4 @@
-"""Runs another `arena` as a child process; its output arrives as messages, and it ends with the screen."""
+"""Runs an `arena` command as a child process; its output arrives as messages, and it ends with the screen."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Output(Message):
         super().__init__()
         self.child = child
         self.lines = lines
-        """Cleaned lines; a carriage return ends a line, too."""
+        """Cleaned lines; a carriage return also ends a line."""
         self.status = status
         """Exit status, or minus the number of the signal that ended it; None while it runs."""
 
@@ -93,7 +93,7 @@ class ChildProcess:
         killing.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        own_subtree()  # the child shares the cgroup of this process, and could not divide it itself
+        own_subtree()  # the child shares this process's cgroup, and could not divide it
         process = subprocess.Popen(  # noqa: S603 # this program, and words as a list
             [*PROGRAM, *self.words],
             stdin=subprocess.DEVNULL,

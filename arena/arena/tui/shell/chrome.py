@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MIN_WIDTH, MIN_HEIGHT = 40, 12
 """The smallest terminal, in columns and lines, on which a screen is shown."""
 _WIDE = 120
-"""Columns from which a terminal is wide."""
+"""Minimum columns of a wide terminal."""
 _MAX_KEYS = {False: 7, True: 12}
 """Maximum number of keys in the footer of a normal and of a wide terminal."""
 _LAST_KEYS = ("app.palette", "app.help", "app.quit")
@@ -41,7 +41,7 @@ class HeaderPart(NamedTuple):
     text: str
     style: str = ""
     rank: int = 0
-    """The part with the highest rank is left out first if there is no room; 0 always stays."""
+    """The part with the highest rank is left out first if there is no room; a part of rank 0 always stays."""
 
 
 @runtime_checkable
@@ -66,7 +66,7 @@ class HasHeader(Protocol):
 
 
 class HeaderLine(Canvas):
-    """Name, state, tournament, health."""
+    """The header line: name, state, tournament, health."""
 
     DEFAULT_CSS = """
     HeaderLine { height: 1; }
@@ -204,7 +204,7 @@ class FooterLine(Canvas):
 
 
 class Banner(Canvas):
-    """One line with the current trouble; hidden if there is none."""
+    """One line with the current problem; hidden if there is none."""
 
     DEFAULT_CSS = """
     Banner { height: 1; display: none; }

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Dismissed with True by `y` or `enter`, with False by `n` or `escape`."""
+    """A question that is dismissed with True by `y` or `enter`, with False by `n` or `escape`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter", "answer(True)", "Yes", id="confirm.yes"),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.watching.feed import Feed
 
 _SLICE_S: Final = 0.2
-"""Seconds after which a cancelled worker is noticed."""
+"""Maximum seconds until a cancelled worker is noticed."""
 
 
 class NewData(Message):
@@ -32,7 +32,7 @@ class NewData(Message):
         self.model = model
         """The model after the batch."""
         self.feed = feed
-        """The feed of the batch; None for the followed one."""
+        """The feed of the batch; None for the feed that the app follows."""
 
 
 def follow(feed: Feed, target: MessagePump, model: Model | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The global keys, every key as a command of the palette, keys bound twice, and the help on all of them."""
+"""The global keys, palette commands for all keys, a check for keys bound twice, and the help page."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ APP_BINDINGS: list[BindingType] = [
 ]
 """Global keys; those with `show` may appear in the footer."""
 _LEFT_OUT = frozenset({"command_palette", "back", "tab", "quit", "change_theme"})
-"""Actions that the palette offers anyway, or that are useless within it."""
+"""Actions that the palette offers in another way, or that are useless within it."""
 
 
 def key_commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
@@ -64,7 +64,7 @@ def key_commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
 def keymap_clashes(keymap: Mapping[str, str], bindings: Iterable[BindingType]) -> dict[str, list[str]]:
     """Return the keys that a keymap binds to more than one of `bindings`, with the ids of these.
 
-    Textual reports only few of them: it drops a binding whose key is taken by another one.
+    Textual reports only a few of them: it drops a binding whose key is taken by another one.
     """
     found: defaultdict[str, list[str]] = defaultdict(list)
     for binding in Binding.make_bindings(bindings):

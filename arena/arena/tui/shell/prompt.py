@@ -1,4 +1,4 @@
-"""A dialog with a few lines to fill in, and the command that they result in."""
+"""A dialog with a few lines to fill in, and the resulting command."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 
 class PromptScreen(ModalScreen[Filled | None]):
-    """Dismissed with the answers by `enter` in the last line, with None by `escape`."""
+    """A dialog that is dismissed with the answers by `enter` in the last line, with None by `escape`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "cancel", "Cancel", id="prompt.cancel")]
     DEFAULT_CSS = f"""

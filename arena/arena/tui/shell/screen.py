@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 _HUGE, _HIGH = 180, 50
-"""Columns and lines from which boards, charts and events are enlarged."""
+"""Minimum columns and lines of a terminal in which boards, charts and events are enlarged."""
 NAME_HINT = "part of a name"
 """Hint for filters that match only names."""
 
@@ -56,19 +56,19 @@ class FilterLine(LineInput):
 class ArenaScreen(Screen[None]):
     """Base class: a subclass has a name, composes its body, and shows the model in `show_model`.
 
-    It has CSS classes for its size. By width one of `-single` (below 60 columns), `-pair`, `-usual` (from 80)
-    and `-wide` (from 120); by height one of `-flat` (below 16 lines), `-low`, `-reference` (from 24) and
-    `-tall` (from 40); in addition `-huge` from 180 columns and `-high` from 50 lines.
+    A screen has CSS classes for its size. By width one of `-single` (below 60 columns), `-pair`, `-usual`
+    (from 80) and `-wide` (from 120); by height one of `-flat` (below 16 lines), `-low`, `-reference` (from
+    24) and `-tall` (from 40); in addition `-huge` from 180 columns and `-high` from 50 lines.
     """
 
     NAME: ClassVar[str] = ""
     """The name by which the app opens the screen."""
     KEY: ClassVar[str] = ""
-    """Its digit in the row of tabs; empty for none."""
+    """Digit of the screen in the row of tabs; empty for none."""
     LABEL: ClassVar[str] = ""
-    """Its name in the row of tabs."""
+    """Name of the screen in the row of tabs."""
     SHORT_LABEL: ClassVar[str] = ""
-    """Its short name in the row of tabs; empty for `LABEL`."""
+    """Short name of the screen in the row of tabs; empty for `LABEL`."""
     FILTER_HINT: ClassVar[str] = ""
     """Placeholder of the filter line; if empty, the screen has no filter."""
     HINTED: ClassVar[Sequence[str]] = ()
@@ -97,7 +97,7 @@ class ArenaScreen(Screen[None]):
         self._trouble = ""
         self._runners: list[QueryRunner] = []
         self.is_ready = False
-        """Whether its widgets exist, so that it can show data."""
+        """Whether the widgets of the screen exist, so that it can show data."""
 
     def query_runner(self, name: str) -> QueryRunner:
         """Return an object for queries of this screen, cancelled with it; `name` is that of its workers."""
@@ -111,7 +111,7 @@ class ArenaScreen(Screen[None]):
 
     @property
     def doing(self) -> str:
-        """What is being read, if that takes long; else empty."""
+        """The data being read, if that takes long; else empty."""
         return next(iter(self._doing.values()), "")
 
     def show_doing(self, sender: object, text: str) -> None:
@@ -128,7 +128,7 @@ class ArenaScreen(Screen[None]):
         yield from ()
 
     def show_model(self, model: Model, change: Change | None) -> None:
-        """Show new data; `change` tells what has changed, None means that anything may have."""
+        """Show new data; `change` is the difference, None means that everything may have changed."""
 
     def tick(self, now: float) -> None:
         """Update clocks; called about eight times a second during a match, `now` in UTC seconds."""
@@ -137,7 +137,7 @@ class ArenaScreen(Screen[None]):
         """Return the header; None for the default one of the tournament."""
 
     def tab_labels(self, model: Model) -> tuple[str, str]:
-        """Return its name in the row of tabs and its short name, which may depend on the model."""
+        """Return the screen's name in the row of tabs and its short name, which may depend on the model."""
         del model
         return self.LABEL, self.SHORT_LABEL or self.LABEL
 
@@ -152,14 +152,14 @@ class ArenaScreen(Screen[None]):
         """Repeat the screen's own queries."""
 
     def go_back(self) -> bool:
-        """Close what the screen itself has opened; return whether there was anything."""
+        """Close the part that the screen itself has opened; return whether there was one."""
         return False
 
     def farewell(self) -> tuple[str, str] | None:
         """Return a question to ask before the screen closes, and its consequence; None to close at once."""
 
     def text_to_copy(self) -> str:
-        """Return what `y` copies; empty for nothing."""
+        """Return the text that `y` copies; empty for nothing."""
         return ""
 
     def export_filter(self) -> str:
@@ -171,12 +171,12 @@ class ArenaScreen(Screen[None]):
         return ""
 
     def hints_at(self, action: str) -> bool:
-        """Return whether the footer shows the key of an action; a hidden key still explains itself."""
+        """Return whether the footer shows the key of an action; a hidden key can still be pressed."""
         del action
         return True
 
     def fit_widgets(self) -> None:
-        """Adapt content to the widgets' sizes, which are known, before anything is painted."""
+        """Adapt content to the sizes of widgets; called once these are known, before anything is painted."""
 
     @on(events.Resize)
     def _see_size(self, event: events.Resize) -> None:
@@ -202,7 +202,7 @@ class ArenaScreen(Screen[None]):
                 self.fit_widgets()
 
     def watch_focused(self, focused: Widget | None) -> None:
-        """Move the focus to a visible widget: Textual may leave it in one that a resize has hidden."""
+        """Move the focus to a visible widget: Textual may leave the focus in one that a resize has hidden."""
         if focused is not None and (chain := self.focus_chain) and focused not in chain:
             self.set_focus(chain[0])
 
@@ -257,7 +257,7 @@ class ArenaScreen(Screen[None]):
     def on_screen_suspend(self) -> None:
         """Drop the painted lines of a hidden screen, which take some megabytes for all screens."""
         for widget in self.walk_children(Widget):
-            # Drops Textual's cached lines.
+            # This drops Textual's cached lines.
             widget.refresh()
             if isinstance(widget, Canvas):
                 widget.forget_paint()
@@ -283,12 +283,12 @@ class ArenaScreen(Screen[None]):
             self._footer.repaint()
 
     def show_trouble(self, text: str) -> None:
-        """Show the trouble of the feed below the tabs; an empty text clears it."""
+        """Show the problem of the feed below the tabs; an empty text clears it."""
         self._trouble = text
         self._banner.show(text or next(iter(self._lost.values()), ""))
 
     def show_lost(self, sender: object, text: str) -> None:
-        """Show the trouble of the queries of `sender` below the tabs, unless the feed has some."""
+        """Show the problem of the queries of `sender` below the tabs, unless the feed has one."""
         self._lost.pop(sender, None)
         if text:
             self._lost[sender] = safe(text)

@@ -1,4 +1,4 @@
-"""A flag by which a thread learns whether its work is still needed."""
+"""A function that tells a thread whether its work is still needed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ if TYPE_CHECKING:
 
 
 def still_wanted() -> Callable[[], bool]:
-    """Return a function that tells whether the worker of this thread is still running, not cancelled."""
+    """Return a function that returns True until the worker of this thread is cancelled."""
     worker = cast("Worker[None]", get_current_worker())
     return lambda: not worker.is_cancelled

@@ -43,7 +43,7 @@ class BareLines(Canvas):
 
 
 class WrappedLines(BareLines):
-    """Lines of one style each, which go on in the next one where they are too long."""
+    """Lines of one style each; lines that are too long are wrapped."""
 
     @override
     def draw(self, width: int, height: int) -> list[Line]:
@@ -57,7 +57,7 @@ class WrappedLines(BareLines):
 
 
 def _fitted(line: Line, width: int) -> Line:
-    """Cut a sentence that does not fit between two words, marked by two dots; other lines stay unchanged."""
+    """Cut a sentence that does not fit, between two words, and add two dots; other lines are unchanged."""
     if len(line) != 1 or line_width(line) <= width:
         return line
     ((text, style),) = line

@@ -101,7 +101,7 @@ class ProgressPanel(Panel):
         """Show the progress of a tournament.
 
         Args:
-            progress: its matches.
+            progress: the progress of its matches.
             encounters: for a knockout, the number of decided encounters and of all; else None.
             is_awaited: whether the progress has still to be read.
         """

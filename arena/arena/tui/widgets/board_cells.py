@@ -1,4 +1,4 @@
-"""Draws what a board shows: stones, the winning line, and search figures of each move in three rows."""
+"""Draws the parts of a board: stones, the winning line, and search figures of each move in three rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STONE_STYLES = ("dim", "first", "second")
 WIDE = 4
 """Terminal cells for one cell of a board with a grid, the line beside it included."""
 TALL = 8
-"""The same where cells are three lines tall, which makes them square again."""
+"""Terminal cells for one cell of a board whose cells are three lines tall, which makes them square."""
 
 
 class Marks(NamedTuple):
@@ -124,7 +124,7 @@ def tall_row(
     glyphs: Glyphs,
     scores: tuple[tuple[int, str], ...] = (),
 ) -> tuple[Line, Line, Line]:
-    """Draw a row of a board with a grid and cells of three lines, without its left edge; as `grid_row`."""
+    """Draw a row of a board with a grid and cells of three lines; see `grid_row` for the arguments."""
     return _tall_row(cells, marks.within(start, len(cells)), glyphs, scores)
 
 
@@ -160,20 +160,20 @@ def _stone(stone: int, cell: int, marks: Marks, glyphs: Glyphs) -> tuple[str, st
 
 _UNITS = ((1000, "k"), (1_000_000, "M"), (1_000_000_000, "G"))
 _THREE_DIGITS = 999.5
-"""From this count on a unit is needed, since rounding would make it four digits."""
+"""Count from which a unit is needed, since rounding would result in four digits."""
 _TWO_DIGITS = 99.5
-"""From this number of units on the next unit is used, which keeps a count within 3 characters."""
+"""Number of units from which the next unit is used, so that a count has at most 3 characters."""
 
 
 class FigureColumns(NamedTuple):
-    """Where figures below a board stand, in cells of the terminal."""
+    """The positions of figures below a board, in cells of the terminal."""
 
     width: int
-    """Cells for a move."""
+    """Number of cells for a move."""
     margin: int
-    """Cells for the head of a row."""
+    """Number of cells for the head of a row."""
     inset: int = 0
-    """Cells left free between a number and the right end of its column."""
+    """Number of free cells between a number and the right end of its column."""
 
 
 def search_rows(
@@ -185,7 +185,7 @@ def search_rows(
         table: the figures; missing ones are shown as `-`.
         glyphs: glyphs to draw with.
         order: indices of the moves from left to right.
-        columns: where the figures stand.
+        columns: the positions of the figures.
     """
     width, margin, inset = columns
     nothing: Sequence[None] = (None,) * (max(order, default=0) + 1)

@@ -1,4 +1,4 @@
-"""The base of all widgets: lines of styled text, of which only changed parts are painted again."""
+"""The base of all widgets: lines of styled text; only their changed parts are painted again."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Canvas(Widget):
         return app.glyphs if isinstance(app, LookApp) else UNICODE
 
     def repaint(self) -> None:
-        """Draw the lines, and have the changed cells painted."""
+        """Draw the lines, and schedule a repaint of the changed cells."""
         # A local copy, because Textual computes the size on every access, from the screen down.
         size = self.size
         if size.area == 0:
@@ -102,9 +102,9 @@ class Canvas(Widget):
 
     @override
     def render_lines(self, crop: Region) -> list[Strip]:
-        # Textual would add frames, padding and links around each line, which a canvas does not have: that is
-        # a third of the cost of a frame. A painted widget has a place in the layout, and without frame and
-        # padding its content is as large as that.
+        # Textual would add frames, padding and links to each line, which takes a third of the time of a
+        # frame; a canvas has none of these. Without frame and padding, the content has the outer size of the
+        # widget.
         width = self._draw_if_needed(self.outer_size).width
         strips = [self._painted(y, width) for y in crop.line_range]
         if crop.column_span == (0, width):
@@ -129,7 +129,7 @@ class Canvas(Widget):
         strip = self._strips.get(line)
         if strip is None:
             if len(self._strips) > len(self._lines):
-                # Few of the lines no longer shown will recur, and one takes 4 kB.
+                # Few of the lines that are no longer shown will be shown again, and each takes 4 kB.
                 self._strips = {shown: self._strips[shown] for shown in self._lines if shown in self._strips}
             strip = self._strips[line] = self._paint(line, width)
         return strip
@@ -139,10 +139,10 @@ class Canvas(Widget):
             line = tuple((_ascii(text), style) for text, style in line)
         segments = [Segment(safe(text), self.style_of(style)) for text, style in line]
         strip = Strip(segments).adjust_cell_length(width, self.style_of(""))
-        # Filters of the app: colours that the terminal lacks, NO_COLOR.
+        # Filters of the app, such as for colours that the terminal lacks and for NO_COLOR.
         for line_filter in self.get_line_filters():
             if isinstance(line_filter, ANSIToTruecolor):
-                # It matters only for ANSI themes, and takes a tenth of the cost of a frame.
+                # This filter is needed only for ANSI themes, and takes a tenth of the time of a frame.
                 continue
             if self._behind is None:
                 self._behind = self.background_colors[1]
@@ -166,7 +166,7 @@ class Canvas(Widget):
         self._known_styles.clear()
         self._strips.clear()
         self._behind = None
-        # Themes may differ only in colours that are not those of the widget itself.
+        # Two themes may differ only in colours that Textual does not know to be those of the widget.
         theme = app_of(self).theme
         if theme != self._theme:
             self._theme = theme

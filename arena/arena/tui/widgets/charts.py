@@ -25,11 +25,11 @@ _LABEL = 9
 _MARKED = 2
 """Width of the glyph before a name, in cells."""
 _TICK = 4
-"""Plies from one label to the next."""
+"""Number of plies from one label of the axis to the next."""
 _SMALL, _TINY = 0.1, 0.01
-"""Ranges below which two decimals, and three, are too few."""
+"""Axis ranges below which two decimals and three decimals are too few."""
 _WHOLE = 10
-"""Labels of axes with at least this range are whole numbers."""
+"""Minimum range of an axis whose labels are whole numbers."""
 
 
 class EvalChart(Panel, can_focus=True):
@@ -238,7 +238,7 @@ class _Frame:
 
     def axis(self, name: str, line: str) -> list[Line]:
         ends = self._x_min, self._x_max
-        # Numbers of matches have no decimals, however few they are.
+        # Numbers of matches are shown without decimals, even in a small range.
         span = _WHOLE if all(float(end).is_integer() for end in ends) else ends[1] - ends[0]
         low, high = (_number(end, span) for end in ends)
         gap = max(1, self._columns - len(low) - len(high))
@@ -249,7 +249,7 @@ class _Frame:
 
 
 def _number(value: float, span: float) -> str:
-    """Format a number of an axis in at most five cells; if they fit, with digits that tell its ends apart."""
+    """Format a number of an axis in at most five cells, if possible with enough digits to tell ends apart."""
     if abs(value) < _TINY and span < _TINY:
         text = f"{value:.0e}".replace("e-0", "e-")
         # A negative number below 1e-9 is 0 on any axis that has room for nothing smaller.
@@ -257,7 +257,7 @@ def _number(value: float, span: float) -> str:
     most = 0 if span >= _WHOLE else 2 if span >= _SMALL else 3
     texts = (f"{value:.{decimals}f}" for decimals in range(most, -1, -1))
     exponent = f"{value:.0e}".replace("e+0", "e").replace("e+", "e")
-    # Decimals that do not fit are left out from the right: a number that is cut is another number.
+    # Decimals that do not fit are rounded away: a number that is cut would be another number.
     return next((text for text in texts if len(text) <= _AXIS), exponent)
 
 
@@ -269,7 +269,7 @@ def _place_name(names: list[str], row: int, name: str) -> None:
 
 
 class RatingPlot(Panel, can_focus=True):
-    """A line for each bot: its Elo and its 95 % interval on a common scale."""
+    """A plot with a line for each bot: its Elo and its 95 % interval, on a common scale."""
 
     HELP = (
         "Elo with the 95 % interval of each bot on one scale; where intervals overlap, order is not settled."

@@ -53,7 +53,7 @@ class Matrix(Panel, can_focus=True):
     """
 
     class Selected(Message):
-        """Two bots are to be shown head to head."""
+        """The user asked to see two bots head to head."""
 
         def __init__(self, row: int, column: int) -> None:
             super().__init__()
@@ -72,7 +72,7 @@ class Matrix(Panel, can_focus=True):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 # as in Textual
         super().__init__("matrix", id=id, classes=classes)
-        # Until the first one is shown, nobody knows whether there are matches.
+        # Until the first crosstable is shown, it is not known whether there are matches.
         self._view = MatrixView(doing="reading results ...")
         self._widths: dict[tuple[Mode, bool], int] = {}
         """Column widths of the current crosstable, by content, without and with numbers of matches."""
@@ -81,7 +81,7 @@ class Matrix(Panel, can_focus=True):
         self._row = self._column = 0
 
     def show(self, view: MatrixView) -> None:
-        """Show another crosstable; the cursor stays on its two bots, unless it is in the first corner."""
+        """Show another crosstable; the cursor stays on its two bots, unless it is in the top left cell."""
         is_larger = len(view.labels) != len(self._view.labels)
         before = self._view.names
         self._view = view
@@ -97,7 +97,7 @@ class Matrix(Panel, can_focus=True):
 
     @staticmethod
     def _place_in(view: MatrixView, place: int, names: Sequence[str]) -> int:
-        """Return the nearest place in a crosstable of the bot at `place` of `names`; the same without it."""
+        """Return the place in a crosstable of the bot at `place` in `names`; `place` if it is missing."""
         found = [other for other, name in enumerate(view.names) if name == names[place]]
         return min(found, key=lambda other: abs(other - place), default=place)
 
@@ -165,7 +165,7 @@ class Matrix(Panel, can_focus=True):
         return self._widths[key]
 
     def _has_counts(self, width: int) -> bool:
-        """Return whether cells include the number of matches: only if all columns fit with it."""
+        """Return whether cells include the number of matches, which they do if all columns still fit."""
         if self.mode == "wdl":
             return False
         return len(self._view.labels) * self._text_width(has_count=True) <= width - self._head
@@ -257,7 +257,7 @@ _SCORE = 13
 _LEAST_NAME = 8
 """Minimum width of a name, in cells."""
 _REMARK = 24
-"""Cells that a remark gets before names get more than their minimum."""
+"""Width in cells that remarks get before names get more than their minimum."""
 
 
 class BracketList(RowList):
@@ -285,7 +285,7 @@ class BracketList(RowList):
         """Show a bracket; the cursor stays on its encounter, and starts at the first undecided one.
 
         Args:
-            rows: its encounters.
+            rows: the encounters of the bracket.
             title: title of the panel.
             labels: labels of bots, by name: shown if the names do not fit.
         """

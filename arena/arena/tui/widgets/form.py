@@ -28,7 +28,7 @@ FIELD_BINDINGS: list[BindingType] = [
     Binding("up,k", "field(-1)", "Field before", show=False, id="form.before"),
     Binding("down,j", "field(1)", "Next field", show=False, id="form.next"),
 ]
-"""Keys of all parts of a form; in a line of text letters are text."""
+"""Keys of all parts of a form; in a line of text, letters are typed instead."""
 LABEL_WIDTH = 13
 """Width of a label in cells, including the mark of the focus."""
 
@@ -112,7 +112,7 @@ class FormField(Horizontal):
         """
         super().__init__(id=f"field-{name}")
         self.key = name
-        """Key of its value."""
+        """Key of the field's value."""
         self._label = FieldLabel(label or name)
         self._input = FieldInput(placeholder, help_text, id=f"input-{name}")
 
@@ -168,7 +168,7 @@ class Choice(Canvas, can_focus=True):
     def __init__(self, name: str, options: Sequence[str], *, label: str = "") -> None:
         super().__init__(id=f"field-{name}")
         self.key = name
-        """Key of its value."""
+        """Key of the field's value."""
         self._label = label or name
         self._options = options
         self._at = 0

@@ -51,7 +51,7 @@ class ItemList(RowList, Generic[_Item]):
         return self._rows[self.cursor] if self._rows else None
 
     def row(self, index: int) -> _Item:
-        """Return an item; the first is 0."""
+        """Return an item by its index, from 0."""
         return self._rows[index]
 
     @override

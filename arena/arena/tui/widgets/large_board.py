@@ -1,4 +1,4 @@
-"""The large board of replay, focus and play: names of rows and columns, a grid, search information."""
+"""The large board of replay, focus and session: names of rows and columns, a grid, search information."""
 
 from __future__ import annotations
 
@@ -52,17 +52,18 @@ class _Plan(NamedTuple):
     """Number of lines with search information, with the heads of moves that are not columns."""
     has_status: bool
     margin: int
-    """Cells left of the first column's middle cell, less one."""
+    """Number of cells left of the first column's middle cell, less one."""
     top: int
-    """Line of the first row of the board."""
+    """Line of the panel with the first row of the board."""
     rows: range
     """The visible rows."""
     pace: int
-    """Lines from a row to the next: 2 with a rule between them, 4 with tall cells; both make cells square."""
+    """Number of lines from a row to the next: 2 with a rule in between, 4 with tall cells; both make cells
+    square."""
 
 
 class LargeBoard(Panel, can_focus=True):
-    """One large match; `show` sets the match, `mark` what a person is about to do."""
+    """A large board; `show` sets the match, `mark` the move that a person is about to make."""
 
     HELP = (
         "The board. [X] is the last move. N are the visits of the last mover's search, N% their shares,"
@@ -90,7 +91,8 @@ class LargeBoard(Panel, can_focus=True):
         self.grade: PlyGrade | None = None
         """A judge's grade of the position."""
         self.has_coin_row = False
-        """Whether there is always a line for the coin, so that the board keeps its place."""
+        """Whether there is always a line for the coin (the next stone, above its column), so that the board
+        stays put."""
         self._ghost: int | None = None
         self._pending: int | None = None
         self._coin: int | None = None
@@ -121,12 +123,13 @@ class LargeBoard(Panel, can_focus=True):
         coin: int | None = None,
         player: int = 0,
     ) -> None:
-        """Show what a person is about to do.
+        """Show the move that a person is about to make.
 
         Args:
             ghost: cell in which a stone would land.
             pending: cell of a stone that the referee has not confirmed.
-            coin: column above which the coin is drawn; without a ghost the column is full, and it is `-`.
+            coin: column above which the coin (the next stone) is drawn; without a ghost, since the column is
+                full, it is drawn as `-`.
             player: the player of these stones.
         """
         self._ghost, self._pending, self._coin, self._player = ghost, pending, coin, player
@@ -190,7 +193,7 @@ class LargeBoard(Panel, can_focus=True):
         has_grid = names + 3 + WIDE * columns <= width
         pitch = WIDE if has_grid else 2 if names + 2 + 2 * columns <= width else 1
         coin = int(self.has_coin_row or self._coin is not None)
-        # Most useful first: the board itself, the line below, the search, the rules around the board.
+        # Room is given to the most useful parts first: board, line below, search, rules around the board.
         room = height - shape.rows - 1 - coin
         has_status = room >= 1
         is_scored = self.grade is not None and has_grid and shape.kind == "columns"
@@ -243,7 +246,7 @@ class LargeBoard(Panel, can_focus=True):
         name = right(shape.row_names[source], max(map(len, shape.row_names)))
         side = (self.glyphs.grid_side, "border")
         if plan.pitch == TALL:
-            # The name stands beside the middle of the cells.
+            # The name is beside the middle line of the cells.
             heads = (" " * len(name), name, " " * len(name))
             drawn = tall_row(cells, start, marks, self.glyphs, scores)
             return [((f" {head} ", "dim"), side, *line) for head, line in zip(heads, drawn, strict=True)]

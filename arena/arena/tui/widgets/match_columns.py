@@ -46,7 +46,7 @@ COLUMNS: Sequence[MatchColumn] = (
     MatchColumn("opening", "opening", 24, lambda row: row.opening or "empty board"),
     MatchColumn("game", "game", 20, lambda row: row.game),
 )
-"""In order; the last ones are left out first if there is no room."""
+"""The columns in order; the last ones are left out first if there is no room."""
 _LONG_S = 90
 """Seconds from which tenths are not shown."""
 _HOURS_S = 89.5 * 60
@@ -54,4 +54,4 @@ _HOURS_S = 89.5 * 60
 ALWAYS = 4
 """Number of columns that are shown at any width."""
 SORTS = ("number", "date", "plies", "duration")
-"""The columns that `s` cycles through; the store has an index of each."""
+"""The columns that `s` cycles through; the store has an index for each."""

@@ -66,7 +66,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     )
 
     class Selected(Message):
-        """A match is to be opened."""
+        """The user asked to open a match."""
 
         def __init__(self, row: MatchRow, index: int) -> None:
             super().__init__()
@@ -105,7 +105,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
 
     @property
     def sort(self) -> tuple[str, bool]:
-        """The column by which it is sorted, and whether in descending order."""
+        """The column by which the list is sorted, and whether in descending order."""
         return self._wanted.sort, self._wanted.descending
 
     def on_mount(self) -> None:
@@ -133,7 +133,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self._ask((0,) if self._wanted != before else self._in_view())
 
     def look_again(self) -> None:
-        """Request new matches; until they arrive rows stay, and so does the cursor unless it is on top."""
+        """Request new matches; the rows stay until then, and the cursor stays unless it is at the top."""
         self._ask(self._in_view())
 
     def row(self, index: int) -> MatchRow | None:
@@ -146,7 +146,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
             return rows[place]
         # A page can stay incomplete, if matches were removed since they were counted.
         if max(index, total) < self.total and not self._is_asked({page}) and not self._is_asking_soon:
-            # Requested later and at once, since a frame has many rows, and a jump passes many pages.
+            # All missing pages are requested in one call after the frame, since a jump passes many pages.
             self._is_asking_soon = True
             self.call_later(self._ask_missing)
         return None
@@ -216,7 +216,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh()
 
     def _begin(self, wanted: PageRequest) -> None:
-        """Begin with another condition or order, from the top."""
+        """Start again from the top, with another condition or order."""
         self._shown = wanted
         self._pages.clear()
         self._num_newer = 0
@@ -267,7 +267,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         return columns
 
     def _widths(self) -> list[int]:
-        """Return the widths; names shrink if even the first columns do not fit, and get any spare room."""
+        """Return the widths of columns; names shrink if the first ones do not fit, and get any spare room."""
         columns = self._columns()
         widths = [column.width for column in columns]
         names = [place for place, column in enumerate(columns) if column.key in ("first", "second")]
@@ -378,7 +378,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
         self.reload(descending=not self._wanted.descending)
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to a row, or sort by a head; a second click opens the row."""
+        """Move the cursor to a row, or sort by the clicked column head; a second click opens the row."""
         event.stop()
         if event.y == 0:
             self._sort_at(event.x)

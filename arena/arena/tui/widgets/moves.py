@@ -26,13 +26,13 @@ _MAX_SEGMENT = 5
 _LEGEND_GAP = 3
 """Number of blanks before each entry of the legend."""
 _EDGES = 3
-"""Cells of a timeline without its plies: a blank and the brackets."""
+"""Cells of a timeline that show no plies: a blank and the brackets."""
 _MIN_MOVE = 2
 """Minimum width of a move with its mark, in cells."""
 
 
 class MoveList(RowList):
-    """A line for each ply: number, player, move with mark, evaluation, time; the cursor marks the current."""
+    """A line for each ply: number, player, move with mark, evaluation, time; cursor on the shown ply."""
 
     HELP = (
         "The moves; # is the end, ? a result given away and ?? a win turned into a loss, by a judge's grade;"
@@ -74,7 +74,7 @@ class MoveList(RowList):
 
 
 class Timeline(Canvas):
-    """All plies of a match in one line; a click goes to one."""
+    """All plies of a match in one line; a click selects a ply."""
 
     HELP = "Every ply of the match, filled up to the current ply, whose number is in brackets."
     DEFAULT_CSS = """
@@ -82,7 +82,7 @@ class Timeline(Canvas):
     """
 
     class Sought(Message):
-        """Another ply is to be shown."""
+        """The user asked to see another ply."""
 
         def __init__(self, ply: int) -> None:
             super().__init__()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from arena.tui.text import Line
 
 MAX_LINES = 5000
-"""Maximum number of lines kept, the newest: a check of a talkative bot would fill the memory."""
+"""Maximum number of newest lines that are kept, since a bot may print without end."""
 
 
 class OutputPanel(RowList, inherit_bindings=False):

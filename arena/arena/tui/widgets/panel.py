@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from arena.tui.text import Line, Span
 
 _FRAME = 2
-"""Cells that a frame takes from width and height."""
+"""Number of cells that a frame takes from width and height."""
 _TITLE = 3
-"""Cells of the upper edge besides the title."""
+"""Number of cells of the upper edge besides the title."""
 NOTE_EDGES = 5
-"""Cells of the lower edge between its corners that a note leaves to the line and its brackets."""
+"""Number of cells of the lower edge that a note leaves to the line and its brackets, without the corners."""
 _LEAST = 1
-"""Minimum number of these cells, for the mark of the focus."""
+"""Minimum number of cells of the line, for the mark of the focus."""
 
 
 class Panel(Canvas):
-    """Override `body`; `title` is in the upper edge, `note` in the lower one."""
+    """A canvas with a frame: override `body`; `title` is in the upper edge, `note` in the lower one."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class Panel(Canvas):
         self.pair: tuple[str, str] | None = None
         """Two labels after the title, with ` v ` between them; they are never cut."""
         self.short_title = ""
-        """Replaces the title if that does not fit beside the pair."""
+        """Replaces the title if the title does not fit beside the pair."""
         self.note = ""
         self.has_frame = True
-        """Without a frame the title is a heading, and the body is two cells wider."""
+        """Whether there is a frame; without it the title is a heading, and the body is two cells wider."""
 
     def body(self, width: int, height: int) -> list[Line]:
         """Return the lines inside the frame."""
@@ -98,7 +98,7 @@ def _upper_edge(title: str, width: int, border: Border, style: str) -> Line:
     mark = ">" if style == "focus" else " "
     room = width - cell_len(title)
     if room < _TITLE:
-        # Two labels of maximum length.
+        # The pair consists of two labels of maximum length.
         return (
             (border.top_left + mark, style),
             (title, "title"),

@@ -30,13 +30,13 @@ LIST_BINDINGS: list[BindingType] = [
 
 
 class RowList(Panel, can_focus=True):
-    """Override `num_rows`, `row_line` and, for a fixed line on top, `head_line`."""
+    """A list with a cursor: override `num_rows`, `row_line` and, for a fixed line on top, `head_line`."""
 
     BINDINGS: ClassVar[list[BindingType]] = LIST_BINDINGS
     HELP = "Up and down (or k and j) move the cursor, enter opens the row, a click moves the cursor, too."
 
     class Selected(Message):
-        """A row is to be opened."""
+        """The user asked to open a row."""
 
         def __init__(self, sender: RowList, row: int) -> None:
             super().__init__()
@@ -93,11 +93,11 @@ class RowList(Panel, can_focus=True):
     def stay_on(self, key: str, keys: Sequence[str]) -> None:
         """Move the cursor to the nearest row with this key, without a message, if there is one.
 
-        Rows arrive while a user looks at them: the next key must be directed at the row that was chosen.
+        Rows may change while a user looks at them; the next key press must apply to the row that was chosen.
 
         Args:
-            key: what identifies the row at which the cursor was.
-            keys: the same for each of the rows that are shown now.
+            key: the key of the row at which the cursor was.
+            keys: the keys of the rows that are shown now.
         """
         found = [place for place, each in enumerate(keys) if each == key]
         if found:

@@ -28,7 +28,7 @@ _MIN_WIDTH = 16
 _HOUR = 60
 """Minutes of an hour."""
 _ROWS = 4
-"""Lines of a board besides its rows: frame, visits, clocks."""
+"""Number of lines of a board besides its rows: frame, visits, clocks."""
 SHORT_TERMINATIONS = {
     "adjudicated": "adjud",
     "illegal_move": "illegal",
@@ -83,7 +83,7 @@ class SmallBoard(Panel, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="board.open")]
 
     class Opened(Message):
-        """The match is to be opened."""
+        """The user asked to open the match."""
 
         def __init__(self, number: int) -> None:
             super().__init__()

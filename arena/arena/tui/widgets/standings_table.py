@@ -85,7 +85,7 @@ class StandingsTable(RowList):
         self._view = StandingsView()
 
     def show(self, view: StandingsView) -> None:
-        """Show other standings; the cursor stays on its bot, but one on the leader stays on top."""
+        """Show other standings; the cursor stays on its bot, or at the top if it is on the leader."""
         is_longer = len(view.rows) != len(self._view.rows)
         before = self._view.rows[self.cursor].name if self.cursor else ""
         self._view = view
@@ -100,14 +100,14 @@ class StandingsTable(RowList):
         return len(self._view.rows)
 
     def row(self, index: int) -> StandingRow:
-        """Return a row; the leader's is 0."""
+        """Return a row by its index; the leader's is 0."""
         return self._view.rows[index]
 
     @override
     def body(self, width: int, height: int) -> list[Line]:
         lines = super().body(width, height)
         if self._view.doing and not self._view.rows:
-            # An empty table would mean that nobody has played.
+            # An empty table would mean that no match has been played.
             lines.append(((f" {self._view.doing}", "dim"),))
         return lines[:height]
 

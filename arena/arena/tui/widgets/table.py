@@ -28,9 +28,10 @@ class Col(msgspec.Struct, frozen=True):
     width: int
     """Minimum width in cells; a name may shrink to it, all other columns are never cut."""
     rank: int = 0
-    """0 always stays; of the others the highest rank is left out first if there is no room."""
+    """A column of rank 0 always stays; of the others the highest rank is left out first if there is no
+    room."""
     is_name: bool = False
-    """Whether it may be cut, and gets the remaining room."""
+    """Whether the column may be cut, and gets the remaining room."""
     is_right: bool = False
 
 
