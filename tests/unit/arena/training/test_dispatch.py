@@ -21,8 +21,7 @@ from arena.executor.slots import (
     WrongResultError,
 )
 from arena.training import dispatch
-from arena.training.dispatch import Dispatcher
-from arena.training.paces import Paces
+from arena.training.dispatch import Dispatcher, Paces
 from arena.training.stopping import Stopped
 
 if TYPE_CHECKING:

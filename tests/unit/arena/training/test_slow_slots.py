@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from arena.executor.slots import Slot
-from arena.training.paces import Paces
+from arena.training.dispatch import Paces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
