@@ -27,7 +27,7 @@ MAX_LINE = 8
 _LINE_NODES = 200_000
 """Minimum positions searched per action of a line, 10 ms; most results are already in the solver's tables."""
 _LINE_SHARE = 100
-"""Positions that may be searched for a ply, divided by those for one action of its line."""
+"""Divisor of the positions per ply that yields the positions per action of a line."""
 
 
 class ActionScore(NamedTuple):
@@ -59,8 +59,8 @@ class Ply(NamedTuple):
     distance_after: int | None
     """Plies to the end under best play after the action; None if unknown."""
     scores: Mapping[int, ActionScore]
-    """Every legal action in the position before the ply, ascending. A bot as judge scores only the actions it
-    was asked about. Empty until the ply has been judged."""
+    """Values of the legal actions in the position before the ply, in ascending order of actions. A bot as
+    judge scores only the actions it was asked about. Empty until the ply has been judged."""
     line: tuple[int, ...]
     """The expected line from the position before the ply: at most `MAX_LINE` actions, a best one first."""
 

@@ -54,7 +54,7 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
     entry: str
     """Hook of the bot as an entry point, `module:attr`; empty for a bot that cannot be started here."""
     folder: str = ""
-    """Folder into which its wheel was installed; empty for a bot of the arena's own environment."""
+    """Folder into which the bot's wheel was installed; empty for a bot of the arena's own environment."""
     options: Mapping[str, str]
     """Options for the hook, with files named as in `record.spec`; see `options_at`."""
     copies: Mapping[str, str] = {}

@@ -8,8 +8,8 @@ from typing import Final
 _USUAL: Final = gc.get_threshold()
 """The thresholds with which this process began."""
 _RARE: Final = (50_000, *_USUAL[1:])
-"""Imports create hundreds of thousands of objects and hardly any garbage: a collection every 700 objects took
-an eighth of the time of a short command."""
+"""Thresholds while modules are imported, which creates hundreds of thousands of objects and hardly any
+garbage: a collection every 700 objects took an eighth of the time of a short command."""
 
 
 def collect_rarely() -> None:

@@ -188,7 +188,7 @@ def damage_told(store: Store, find_faults: Callable[[], list[str]] | None = None
     """Raise a StoreError in place of the Python errors that implausible values of a damaged store cause.
 
     A damaged page may contain any text in place of an outcome, a configuration or a game. The store is
-    checked first, so that an error caused by a bug of ours propagates unchanged.
+    checked first, so that an error caused by a bug in the Arena propagates unchanged.
 
     Args:
         store: the store that is read.

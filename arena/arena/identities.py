@@ -162,6 +162,6 @@ def _hash(path: Path) -> str:
 
 @lru_cache(maxsize=256)
 def _remembered_hash(path: Path, *state: int) -> str:
-    """Return the hash of a file; cached by its status, because a dashboard asks repeatedly."""
+    """Return the hash of a file; cached by size, time and inode, because a dashboard asks repeatedly."""
     del state
     return hash_file(path)

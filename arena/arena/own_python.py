@@ -1,4 +1,4 @@
-"""The only place that starts our own Python, so that no file of the current folder is run by mistake."""
+"""The only place that starts this Python again, so that no file of the current folder is run by mistake."""
 
 from __future__ import annotations
 

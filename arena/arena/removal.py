@@ -87,7 +87,7 @@ def _pass(place: _OpenFolder) -> bool:
 
 
 def _flatten(place: _OpenFolder, name: str) -> bool:
-    """Empty and remove a folder in the top folder; its subfolders are moved up instead."""
+    """Empty and remove a folder of the top folder; its subfolders are moved into the top folder."""
     has_changed = False
     with suppress(OSError):
         folder = _open(place.descriptor, name)

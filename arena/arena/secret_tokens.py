@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Final
 
 PREFIX: Final = "arena_"
-"""Prefix that identifies our tokens if one leaks into a log or a file."""
+"""Prefix that identifies tokens of the Arena if one leaks into a log or a file."""
 _BYTES: Final = 32
 """Number of random bytes in a token: 256 bits cannot be guessed, so digests of tokens need no salt."""
 
@@ -18,5 +18,5 @@ def new_token(role: str) -> str:
 
 
 def digest_of(token: str) -> bytes:
-    """Return the SHA-256 of a token. Its bytes are random, so neither salt nor a slow hash is needed."""
+    """Return the SHA-256 of a token. Tokens are random, so neither salt nor a slow hash is needed."""
     return sha256(token.encode("utf-8", "replace")).digest()

@@ -292,7 +292,7 @@ def _read_mark(folder: Folder) -> dict[str, str]:
 
 
 MARK: Final = ".arena-site.json"
-"""The file that identifies a folder as a site of ours; it holds the digests of the pages."""
+"""The file that identifies a folder as an exported site; it holds the digests of the pages."""
 
 
 class Folder:

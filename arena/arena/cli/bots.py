@@ -158,7 +158,7 @@ def list_(*, form: str) -> None:
 @db_option
 @format_option
 def info(bot: str, *, db: str | None, form: str) -> None:
-    """Show what is known of BOT: its origin, its identity, and its matches with each content."""
+    """Show the origin and the identity of BOT, and its matches with each content."""
     from arena.cli.output import emit_one, say
     from arena.coordinator.changes import played_before
     from arena.entrants import resolve

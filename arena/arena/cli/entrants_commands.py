@@ -70,8 +70,8 @@ def withdraw(name: str, bot: str, *, reason: str, db: str | None) -> None:
 def disqualify(name: str, bot: str, *, reason: str, db: str | None) -> None:
     """Disqualify BOT from the tournament NAME: it plays no more matches, and all its matches are void.
 
-    They stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss tournament and
-    a knockout. arena unvoid makes them count again.
+    The matches stay stored, are shown with the reason, and are walkovers for its opponents in a Swiss
+    tournament and a knockout. arena unvoid makes them count again.
     """
     from arena.cli.output import say
     from arena.coordinator import joining

@@ -49,7 +49,7 @@ def exit_code(error: ArenaError) -> Exit:
 
 
 def _store_exit(error: StoreError) -> Exit:
-    """Distinguish a damaged store from a wrong place or name, a lost lease and a failing disk."""
+    """Return the exit status for an error of the store, according to its cause."""
     from arena_db import errors
 
     cause = error.__cause__

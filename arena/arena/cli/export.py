@@ -35,7 +35,7 @@ _INTERVAL = 1.0
 
 
 class _ExportOptions(NamedTuple):
-    """Which data of the chosen matches are exported, and in which format."""
+    """Options of `arena export` for the format and the contents of an export."""
 
     form: str
     split: float | None

@@ -76,7 +76,7 @@ def as_one(
 
 
 def db_option(command: _Command) -> _Command:
-    """Add the options that choose the store; the command gets its place as `db`."""
+    """Add the options that choose the store; the command receives the value of --db as `db`."""
     return click.option("--db", **_PLACE)(click.option("--db-insecure", **_INSECURE_FLAG)(command))
 
 
@@ -107,11 +107,11 @@ class StartOptions(NamedTuple):
     """The options for starting a new tournament."""
 
     config: Path | None
-    """A TOML file with its definition, which options override."""
+    """A TOML file with the tournament's definition, which options override."""
     dry_run: bool
     """Whether only the plan is printed."""
     tui: bool
-    """Whether it is played in the background while the dashboard shows it."""
+    """Whether the tournament is played in the background while the dashboard shows it."""
 
 
 _start = as_one("start", StartOptions)

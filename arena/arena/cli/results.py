@@ -206,9 +206,9 @@ class _Chosen(NamedTuple):
     """The matches that the arguments choose."""
 
     where: str
-    """The name of the tournament or bot they belong to, for messages."""
+    """Name of the tournament or bot that the matches belong to, for messages."""
     tournaments: Collection[int]
-    """Ids of their tournaments."""
+    """Ids of the tournaments of the matches."""
     numbers: Collection[int]
     """Ids of the matches, each once."""
 

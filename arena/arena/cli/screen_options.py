@@ -1,4 +1,4 @@
-"""Shared by commands with a screen: its options, whether there is a terminal, and running a dashboard."""
+"""Code shared by commands with a screen: display options, a check for a terminal, running a dashboard."""
 
 from __future__ import annotations
 

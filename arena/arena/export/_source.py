@@ -89,7 +89,7 @@ class Source:
         self._width = 1 if game.num_actions <= 256 else 2  # noqa: PLR2004 # the packing of arena_db.codec
 
     def pages(self) -> Iterator[list[PackedMatch]]:
-        """Yield the matches in order of their numbers, with at most about `ROWS` rows at once."""
+        """Yield the matches in order of their numbers, in pages of about `ROWS` rows at most."""
         page = max(1, ROWS // self.game.max_length)
         return self._store.bulk.packed_matches(self._query.selection(), page=page)
 

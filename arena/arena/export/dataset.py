@@ -66,7 +66,8 @@ class Dataset:
             verify: whether to read every file once and compare its SHA-256 with the manifest.
 
         Raises:
-            ExportError: the folder is not an export, has another schema version, or lacks an undamaged file.
+            ExportError: the folder is not an export or has another schema version, or a file is missing or
+                damaged.
         """
         folder = Path(folder)
         manifest = read_manifest(folder)

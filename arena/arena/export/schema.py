@@ -20,7 +20,7 @@ class Column(NamedTuple):
     name: str
     kind: Kind
     text: str
-    """A description of its content."""
+    """A description of the column's content."""
     nullable: bool = False
     """Whether a row may lack a value; NaN in formats without null."""
 

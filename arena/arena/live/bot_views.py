@@ -48,7 +48,7 @@ class CompetitorView(msgspec.Struct, frozen=True, kw_only=True):
     faults: Mapping[str, int] = {}
     """Number of forfeits by termination."""
     quarantined: tuple[str, ...] = ()
-    """Names of the tournaments in which it is quarantined."""
+    """Names of the tournaments in which the bot is quarantined."""
 
     @property
     def num_faults(self) -> int:
@@ -71,7 +71,7 @@ class BotRow(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     """The status in short: `ok`, `...`, `fails`, `duplicate`, `bad name`, `changed` or `not installed`."""
     checks: tuple[CheckView, ...] = ()
-    """The last check of each of its specs, newest first."""
+    """The last check of each spec of the bot, newest first."""
     competitors: tuple[CompetitorView, ...] = ()
     """The bot's competitors, those with the most matches first."""
 

@@ -18,7 +18,7 @@ class TextColumn(msgspec.Struct, frozen=True):
     """A column of rank 0 is always kept; of the others, the highest ranks are dropped first if space is
     short."""
     is_name: bool = False
-    """Whether it holds text, which is aligned to the left."""
+    """Whether the column holds text, which is aligned to the left."""
 
 
 def lay_out(

@@ -119,7 +119,7 @@ class Voided(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Number of the match, if it is a single one."""
     reason: str = ""
     undone: bool = False
-    """Whether they are valid again."""
+    """Whether the matches are valid again."""
 
     @property
     def words(self) -> str:

@@ -105,7 +105,7 @@ class Metric:
 
 
 class MetricsReader:
-    """One file that is followed; `read` adds its new lines."""
+    """One metrics file that is followed; `read` adds its new lines."""
 
     def __init__(self, path: Path) -> None:
         """Follow a file, which need not exist yet."""

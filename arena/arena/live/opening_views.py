@@ -38,7 +38,7 @@ class NextMove(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     """Points per match of the side to move, 0 to 1."""
     score_low: float
-    """Lower end of its 95 % interval."""
+    """Lower end of the 95 % interval of `score`."""
     score_high: float
     perfect: int | None = None
     """Result under perfect play: 1, 0 or -1 if the side to move wins, draws or loses; None if unknown."""

@@ -22,7 +22,7 @@ LOSSES: Final = ("loss", "policy_loss", "value_loss")
 PAUSED: Final = "paused"
 """The name of the file that a paused run keeps in its folder, and touches while it waits."""
 _PAUSED_S: Final = 10.0
-"""Seconds since the last touch of that file after which a run no longer counts as paused, but as killed."""
+"""Seconds after the last touch of this file from which a run counts as killed, no longer as paused."""
 SCORE: Final = "score/"
 """Prefix of metrics that are scores against a bot."""
 _LOG_SUFFIXES: Final = (".log", ".txt")
@@ -41,7 +41,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run in the list."""
 
     name: str
-    """Name of its folder."""
+    """Name of the run's folder."""
     step: float
     loss: float | None
     """Last loss; None if there is none or it was not a number."""

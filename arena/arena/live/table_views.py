@@ -17,9 +17,9 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     """A bot in the standings."""
 
     rank: int
-    """Rank in its table, from 1; 0 while it is undecided."""
+    """Rank in the table, from 1; 0 while it is undecided."""
     table: int = 0
-    """Number of its table, from 1, if matches do not connect all bots; 0 if there is only one table."""
+    """Number of the table, from 1, if matches do not connect all bots; 0 if there is only one table."""
     name: str
     label: str
     elo: float
@@ -42,7 +42,7 @@ class StandingRow(msgspec.Struct, frozen=True, kw_only=True):
     los: float | None = None
     """Likelihood of superiority over the next bot in rank."""
     tested: int = 0
-    """Number of its matches that belong to sequential tests; shown as `*`."""
+    """Number of the bot's matches that belong to sequential tests; shown as `*`."""
     trend: tuple[float, ...] = ()
     """Elo over time, oldest first."""
     standing: Standing = ""
@@ -92,7 +92,7 @@ class MatrixCell(msgspec.Struct, frozen=True, kw_only=True):
     elo: float | None = None
     """Elo difference, row minus column."""
     error: float | None = None
-    """Half of its 95 % interval."""
+    """Half of the 95 % interval of `elo`."""
     is_bounded: bool = True
     """Whether results bound the difference on both sides; if not, it is shown as `?`."""
     los: float | None = None

@@ -67,10 +67,10 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
     refused: tuple[tuple[str, str], ...] = ()
     """Bots that were left out, each with the cause."""
     held_by: str = ""
-    """The process that runs it and its last heartbeat: `pid 4711 on lab3, silent for 12 min`."""
+    """The process that runs the tournament, and its last heartbeat: `pid 4711 on lab3, silent for 12 min`."""
     is_archived: bool = False
     reason: str = ""
-    """Why it was refused; empty if it was not."""
+    """Why the tournament was refused; empty if it was not."""
     fixed: str = ""
     """Why entrants must not be changed; empty if they may be."""
 
@@ -81,26 +81,26 @@ class TournamentRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def can_resume(self) -> bool:
-        """Whether it can be resumed."""
+        """Whether the tournament can be resumed."""
         return self.state in ("left", "stopped", "silent", "refused")
 
     @property
     def is_held(self) -> bool:
-        """Whether a process runs it, so that it can be stopped."""
+        """Whether a process runs the tournament, so that it can be stopped."""
         return self.state in ("preparing", "running", "paused")
 
     @property
     def is_open(self) -> bool:
-        """Whether bots may join it."""
+        """Whether bots may join the tournament."""
         return not self.fixed and self.type in ("round-robin", "gauntlet", "swiss", "ladder")
 
     @property
     def is_orphan(self) -> bool:
-        """Whether it is a match of a person that no process referees any more."""
+        """Whether the row is a match of a person that no process referees any more."""
         return self.type == "play" and self.state == "left"
 
     def resume_words(self) -> list[str]:
-        """Return the command that resumes it, without `arena`."""
+        """Return the command that resumes the tournament, without `arena`."""
         return ["resume", *(["--take-over"] if self.state == "silent" else []), "--", self.name]
 
 
@@ -214,7 +214,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     is_least: bool = False
     """Whether results may require more matches."""
     note: str = ""
-    """What the number of matches depends on."""
+    """The facts that the number of matches depends on, in words."""
     is_bound: bool = False
     """Whether the clocks were the only basis for some pairs, so that `seconds` is an upper bound."""
     num_stored: int = 0

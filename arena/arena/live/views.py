@@ -54,7 +54,7 @@ class MoveView(msgspec.Struct, frozen=True, kw_only=True):
     is_opening: bool = False
     elapsed_ms: int | None = None
     eval: float | None = None
-    """Evaluation by the mover, in percent for the first player."""
+    """Evaluation by the bot that moved, 50 * (1 + value for the first player), in percent."""
     mark: Mark = ""
 
 
@@ -116,7 +116,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why it ended; see `ending_text`."""
+        """Why the match ended; see `ending_text`."""
         return ending_text(self.termination, self.reason, self.void_reason)
 
     @property
@@ -224,7 +224,7 @@ class FinishedMatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Why it ended; see `ending_text`."""
+        """Why the match ended; see `ending_text`."""
         return ending_text(self.termination, self.reason, self.void_reason)
 
 

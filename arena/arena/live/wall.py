@@ -33,7 +33,7 @@ class WallView(msgspec.Struct, frozen=True, kw_only=True):
     num_pages: int
     """Number of pages, at least 1."""
     start: int
-    """Index of its first board among all, from 0."""
+    """Index of the page's first board among all boards, from 0."""
     total: int
     sort: Sort
 
@@ -107,7 +107,7 @@ class SearchTable(msgspec.Struct, frozen=True, kw_only=True):
     moves: tuple[str, ...]
     actions: tuple[int, ...]
     visits: tuple[int | None, ...] | None
-    """Visits of each move; None if the bot reports none, for one move or for all."""
+    """Visits of each move, None for a move without visits; None if the bot reports no visits at all."""
     shares: tuple[float | None, ...] | None
     """Shares of all visits, 0 to 1."""
     policy: tuple[float | None, ...] | None

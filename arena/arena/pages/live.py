@@ -44,7 +44,7 @@ class LiveFrame(msgspec.Struct, frozen=True, kw_only=True):
     """The stream position at which a page continues after it was rendered."""
 
     stream: str = ""
-    """Address of its stream; empty if it has none and reloads instead."""
+    """Address of the page's stream; empty if the page has none and reloads instead."""
     frame: str = ""
     """The frame it was rendered from: `EPOCH.N`."""
     t: float = 0.0

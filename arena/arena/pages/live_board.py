@@ -63,7 +63,7 @@ def live_board(match: MatchView, *, has_edges: bool = False) -> Html:
 
 
 def gauge(percent: float | None, label: str) -> Html:
-    """Return a bar filled from the top by the first player's chance; an empty bar without an evaluation."""
+    """Return a bar, filled from the top by the first player's percentage; empty without an evaluation."""
     filled = None if percent is None else el("rect", width=8, height=round(percent, 1), class_="part")
     return el(
         "svg",

@@ -206,7 +206,7 @@ def planned_match(number: int, first: int, opening: tuple[int, ...]) -> PlannedM
 
 
 def _side(match: PlannedMatch) -> int:
-    """Return the player, 0 or 1, that the person is."""
+    """Return which player the person is, 0 or 1."""
     return 0 if match.first == PERSON_SEAT else 1
 
 

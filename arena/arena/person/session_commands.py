@@ -91,7 +91,7 @@ class SessionCommands:
         Args:
             number: number of the match.
             state: initial position of the match.
-            person: the player (0 or 1) that the person is.
+            person: which player the person is, 0 or 1.
             can_undo: whether the person has made a move that can be taken back.
         """
         with self._lock:

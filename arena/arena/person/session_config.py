@@ -41,7 +41,7 @@ class PlayConfig(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", forb
     opening: tuple[int, ...] = ()
     """Actions of the opening of every match."""
     clock: str | None = None
-    """Game clock of both, `moves/time+inc`; without one a person has `MOVE_S` per move."""
+    """Game clock of both players, `moves/time+inc`; without one a person has `MOVE_S` per move."""
     st: float | None = None
     """Seconds per move of the bot; 5 if neither `clock` nor `nodes` is set."""
     nodes: int | None = None

@@ -51,7 +51,7 @@ class VersionRow(msgspec.Struct, frozen=True, kw_only=True):
     identity: str
     version: str
     first_at: float
-    """Start of its first tournament in the pool, in seconds since 1970 (UTC)."""
+    """Start of the bot's first tournament in the pool, in seconds since 1970 (UTC)."""
     table: int
     """Number of the table, from 1; bots of different tables are not connected by matches."""
     rank: int

@@ -40,7 +40,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     elo: float | None = None
     """Elo difference, row minus column, from these matches alone; None if the bots have not met."""
     error: float | None = None
-    """Half of its 95 % interval, Elo."""
+    """Half of the 95 % interval of `elo`."""
     elo_low: float | None = None
     """Lower end of the interval; None if no result bounds it."""
     elo_high: float | None = None

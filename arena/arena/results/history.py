@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 NUM_SCANNED: Final = 20
 """Number of points that a scan of the matches computes."""
 _FEW: Final = 200
-"""Number of matches beyond two steps that may lie between two rating points; wider gaps are scanned."""
+"""A gap between two rating points is scanned only if it is wider than two steps plus this number of
+matches."""
 
 
 def rate_now(store: Store, tournament: int, num_bots: int) -> RatingPoint | None:

@@ -34,7 +34,7 @@ class NamedBot(NamedTuple):
     identity: str
     """Hex digits; bots with the same identity are the same bot."""
     name: str
-    """Name of its entry point, or the name that a person chose."""
+    """Name of the bot's entry point, or the name that a person chose."""
     text: str
     """Spec of the bot, or the name that a person chose."""
     options: tuple[tuple[str, str], ...] = ()

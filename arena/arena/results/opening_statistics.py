@@ -191,8 +191,8 @@ class _Counting:
         self._images = set(map(_placed, images))
         self._bags = {bytes(sorted(image)) for image in images} if self._is_byte else None
         self._known: dict[bytes, tuple[int, ...] | None] = {}
-        """Cache of examined line beginnings: maps their actions to actions of the position; None if they do
-        not lead there."""
+        """Cache of examined beginnings of lines: the position's action for each action; None for a line that
+        leads elsewhere."""
         self._found: defaultdict[tuple[bytes, bool, str], list[bytes]] = defaultdict(list)
         """Hashes of the matches that reached the position, by their first actions, whether the last of these
         belongs to the opening, and outcome."""

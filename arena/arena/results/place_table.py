@@ -26,7 +26,7 @@ class PlaceRow(msgspec.Struct, frozen=True, kw_only=True):
     points: float
     """Points of all rated matches and of byes."""
     buchholz: float
-    """Sum of the points of its opponents, one per encounter (Buchholz score)."""
+    """Sum of the points of the bot's opponents, one per encounter (Buchholz score)."""
     cut_one: float
     """Buchholz score without the lowest opponent."""
     median: float

@@ -75,7 +75,7 @@ class Mistakes(msgspec.Struct, frozen=True, kw_only=True):
     graded: int = 0
     """Number of matches that this judge graded."""
     read: int = 0
-    """Number of the newest graded matches, which are counted here."""
+    """Number of graded matches that are counted here, the newest ones."""
     games: int = 0
     """Number of all matches."""
     plies: tuple[PlyMistakes, ...] = ()

@@ -42,7 +42,7 @@ class _SharedResults:
         self._known: OrderedDict[Hashable, _SharedResult[object]] = OrderedDict()
 
     def of(self, key: Hashable) -> _SharedResult[object]:
-        """Return the result with this key, which may be computed or not."""
+        """Return the result with this key, which may not have been computed yet."""
         with self._lock:
             found = self._known.setdefault(key, _SharedResult())
             self._known.move_to_end(key)

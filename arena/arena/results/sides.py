@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 POINTS = {Outcome.FIRST: 1.0, Outcome.DRAW: 0.5, Outcome.SECOND: 0.0}
 _POINTS_OF: Mapping[str, float] = {outcome.value: points for outcome, points in POINTS.items()}
-"""`POINTS` by the text of the outcome, which is faster: a table adds up thousands of tallies."""
+"""`POINTS` by the text of the outcome, for faster lookups: a table adds up thousands of tallies."""
 _FAULT_COLUMN = {
     Termination.TIME_MOVE: "time",
     Termination.TIME_GAME: "time",

@@ -71,7 +71,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     expected_score: float | None
     """Expected points per match against the next bot in rank."""
     expected_score_low: float | None
-    """Lower end of its 95 % interval."""
+    """Lower end of the 95 % interval of `expected_score`."""
     expected_score_high: float | None
     tc: str
     """The pool: the limit as written, and how bots were run."""
@@ -104,7 +104,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     first_advantage: float
     """Advantage of moving first, Elo."""
     first_advantage_error: float
-    """Half of its 95 % interval, Elo."""
+    """Half of the 95 % interval of `first_advantage`, Elo."""
     misfits: tuple[str, ...]
     """Cycles and encounters of the field that the model does not explain, in words, worst first."""
 

@@ -185,7 +185,7 @@ def _redirect(headers: Mapping[str, str], asked: Mapping[str, str]) -> Whole:
     """Return a redirect to the address without its token.
 
     If a link on another site led here, the browser treats a redirect as part of that navigation and withholds
-    the new cookie, which is `SameSite=Strict`. A page of ours that leads to the address avoids this.
+    the new cookie, which is `SameSite=Strict`. A page of this server that leads to the address avoids this.
     """
     if asked.get("sec-fetch-site") != "cross-site":
         return Whole(b"", "text/plain", status=303, headers=headers, cache="no-store")

@@ -77,7 +77,8 @@ class _Topic:
         self.t = 0.0
         """Time at which `model` was rendered and published last."""
         self.aged: tuple[str, int, Fragments] = ("", 0, {})
-        """The page with clocks of the current second: frame, second, fragments."""
+        """Last snapshot whose clocks were rendered for a new viewer: frame, second of the rendering,
+        fragments."""
         self.aged_memo = Memo()
         self.ended: MatchView | None = None
         """A followed match after its end, once another match has taken its place on the live page."""

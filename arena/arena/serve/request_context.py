@@ -66,7 +66,7 @@ class Serving:
         return await self._call(function, self._quick)
 
     async def probe(self, function: Callable[[Reading], _Found]) -> _Found:
-        """Like `read`, in a thread for health checks, whose functions only open the store.
+        """Like `read`, in a separate thread for health checks, which only open the store.
 
         Raises:
             ArenaError: as for `read`.

@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import msgspec
 
 Role: TypeAlias = Literal["none", "viewer", "bot", "author", "host"]
-"""In increasing order: each role includes those before it; `none` includes callers without a token."""
+"""Roles in increasing order: each includes those before it; `none` includes callers without a token."""
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
@@ -20,7 +20,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     bot: str = ""
     """For the role bot: name of the only bot that the token may connect."""
     is_by_cookie: bool = False
-    """Whether a browser sent the token in a cookie, so that a write needs an origin of ours."""
+    """Whether a browser sent the token in a cookie, so that a write needs an origin of this server."""
 
     def may(self, role: Role) -> bool:
         """Return whether the caller has at least this role."""

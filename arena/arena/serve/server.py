@@ -2,7 +2,7 @@
 
 To add a route:
 
-1. Write the handler in a module of this room: a plain function `(reading, context)` for pages and data, an
+1. Write the handler in a module of this package: a plain function `(reading, context)` for pages and data, an
    async one `(context)` for a stream. `rows` documents what each kind returns and raises.
 2. Add a route to the tuple of your module (`PAGE_ROWS`), or a new tuple to `ROUTES` below. Path, role,
    parameters and answer type are declared in the route and nowhere else: the application checks them before

@@ -27,7 +27,7 @@ class TournamentPage(msgspec.Struct, frozen=True, kw_only=True):
     bracket: tuple[BracketRow, ...] = ()
     """Encounters of a knockout."""
     identities: Mapping[str, str] = {}
-    """Identities of its bots, by name."""
+    """Identities of the tournament's bots, by name."""
     goal: str = ""
     """Progress of a sequential test."""
     newest: tuple[MatchRow, ...] = ()
@@ -129,7 +129,7 @@ class BotProfile(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     """SHA-256 of the file tree that is run; empty if the code was not hashed."""
     files: Mapping[str, str]
-    """SHA-256 of its weights and of the files that its options name, by name."""
+    """SHA-256 of the bot's weights and of the files that its options name, by name."""
     page: BotPage
     """The data of `arena bots show ~IDENTITY --format json`."""
     versions: tuple[VersionRow, ...]

@@ -84,7 +84,7 @@ class CompetitorAnswer(StoredBot, frozen=True, kw_only=True):
     type: Literal["competitor"]
     schema: Schema
     label: str
-    """The label it had last."""
+    """The competitor's last label."""
     address: str
     """An address that names this competitor and no other."""
     games: int

@@ -38,7 +38,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{6,64}")
 
 
 def bot_text(store: Store, text: str) -> str:
-    """Return the name used by commands for a bot; hex digits are an identity unless a bot has that name."""
+    """Return the text by which commands find a bot: hex digits are an identity unless a bot has that name."""
     if _DIGITS.fullmatch(text) and not store.names.has_entrant(text):
         return f"{MARK}{text}"
     return text

@@ -38,7 +38,7 @@ class _Size(NamedTuple):
     """The number of matches of an event."""
 
     matches: int | None
-    """The number; None if it depends only on results."""
+    """The number, in some types the minimum (`is_least`) or the expected one; None for a ladder."""
     is_least: bool = False
     note: str = ""
 

@@ -185,7 +185,7 @@ class PlayState(msgspec.Struct, frozen=True, kw_only=True):
     match: MatchView | None = None
     """The newest match."""
     player: int = 0
-    """The player that the person is, 0 or 1."""
+    """Which player the person is, 0 or 1."""
     pending: MakeMove | None = None
     """A move that the referee has not confirmed yet."""
     hinted: int | None = None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 async def show_matches(node: MessagePump, words: Sequence[str]) -> None:
-    """Show the list of matches with a filter of these words."""
+    """Show the list of matches with a filter of these terms."""
 
     def show(screen: object) -> None:
         if isinstance(screen, MatchesScreen):

@@ -199,7 +199,7 @@ class VersusScreen(PageScreen):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("x", "turn", "Turn around", id="versus.turn")]
 
     def __init__(self, bot: str, opponent: str, tournament: str = "") -> None:
-        """Create the page of two bots, with the matches of one tournament, or of all if it is empty."""
+        """Create the page of two bots; `tournament` limits the matches, empty means all of them."""
         super().__init__("head to head")
         self._bots = bot, opponent
         self._tournament = tournament

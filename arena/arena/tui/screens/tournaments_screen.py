@@ -226,7 +226,7 @@ class TournamentsScreen(ArenaScreen):
         self._describe()
 
     def on_row_list_moved(self, message: RowList.Moved) -> None:
-        """Describe the tournament at the cursor, which stays where the user has moved it."""
+        """Describe the tournament at the cursor; a new list leaves the cursor where the user moved it."""
         message.stop()
         self._sought = dashboard_of(self).tournament
         self._describe()

@@ -53,7 +53,7 @@ class Matrix(Panel, can_focus=True):
     """
 
     class Selected(Message):
-        """Two bots are to be shown head to head."""
+        """The user asked to see two bots head to head."""
 
         def __init__(self, row: int, column: int) -> None:
             super().__init__()
@@ -81,7 +81,7 @@ class Matrix(Panel, can_focus=True):
         self._row = self._column = 0
 
     def show(self, view: MatrixView) -> None:
-        """Show another crosstable; the cursor stays on its two bots, unless it is in the first corner."""
+        """Show another crosstable; the cursor stays on its two bots, unless it is in the top left cell."""
         is_larger = len(view.labels) != len(self._view.labels)
         before = self._view.names
         self._view = view

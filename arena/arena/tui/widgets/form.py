@@ -112,7 +112,7 @@ class FormField(Horizontal):
         """
         super().__init__(id=f"field-{name}")
         self.key = name
-        """Key of its value."""
+        """Key of the field's value."""
         self._label = FieldLabel(label or name)
         self._input = FieldInput(placeholder, help_text, id=f"input-{name}")
 
@@ -168,7 +168,7 @@ class Choice(Canvas, can_focus=True):
     def __init__(self, name: str, options: Sequence[str], *, label: str = "") -> None:
         super().__init__(id=f"field-{name}")
         self.key = name
-        """Key of its value."""
+        """Key of the field's value."""
         self._label = label or name
         self._options = options
         self._at = 0

@@ -128,8 +128,8 @@ class LargeBoard(Panel, can_focus=True):
         Args:
             ghost: cell in which a stone would land.
             pending: cell of a stone that the referee has not confirmed.
-            coin: column above which the coin, the next stone, is drawn; as `-` without a ghost, if the column
-                is full.
+            coin: column above which the coin (the next stone) is drawn; without a ghost, since the column is
+                full, it is drawn as `-`.
             player: the player of these stones.
         """
         self._ghost, self._pending, self._coin, self._player = ghost, pending, coin, player

@@ -66,7 +66,7 @@ class MatchList(ScrollView, can_focus=True, inherit_bindings=False):
     )
 
     class Selected(Message):
-        """A match is to be opened."""
+        """The user asked to open a match."""
 
         def __init__(self, row: MatchRow, index: int) -> None:
             super().__init__()

@@ -32,7 +32,7 @@ _MIN_MOVE = 2
 
 
 class MoveList(RowList):
-    """A line for each ply: number, player, move with mark, evaluation, time; the cursor is on the current."""
+    """A line for each ply: number, player, move with mark, evaluation, time; cursor on the shown ply."""
 
     HELP = (
         "The moves; # is the end, ? a result given away and ?? a win turned into a loss, by a judge's grade;"
@@ -82,7 +82,7 @@ class Timeline(Canvas):
     """
 
     class Sought(Message):
-        """Another ply is to be shown."""
+        """The user asked to see another ply."""
 
         def __init__(self, ply: int) -> None:
             super().__init__()

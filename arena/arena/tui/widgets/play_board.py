@@ -57,7 +57,7 @@ class PlayBoard(LargeBoard):
         super().__init__("board")
         self.has_coin_row = True
         self.player = 0
-        """The person's player, 0 or 1."""
+        """Which player the person is, 0 or 1."""
         self.pending: int | None = None
         """The action that the referee has not confirmed."""
         self.cursor: int | None = None

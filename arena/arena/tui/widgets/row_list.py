@@ -36,7 +36,7 @@ class RowList(Panel, can_focus=True):
     HELP = "Up and down (or k and j) move the cursor, enter opens the row, a click moves the cursor, too."
 
     class Selected(Message):
-        """A row is to be opened."""
+        """The user asked to open a row."""
 
         def __init__(self, sender: RowList, row: int) -> None:
             super().__init__()

@@ -83,7 +83,7 @@ class SmallBoard(Panel, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "Open", id="board.open")]
 
     class Opened(Message):
-        """The match is to be opened."""
+        """The user asked to open the match."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
