@@ -1,7 +1,7 @@
-"""Measures worker machines beside local play: throughput, delays, joins, orders, and what a scheduler keeps.
+"""Compares worker machines with local play: throughput, delays, joins, orders, and a scheduler's memory.
 
-Machines are workers on loopback. It prints one JSON line a row. Compare figures of one row only, for they
-depend on what else the computer does.
+Machines are workers on loopback. It prints one JSON line per row. Compare only figures of the same row,
+because they depend on the other load of the computer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Work(NamedTuple):
     """Lower bound of the rate on machines, as a share of the local one."""
 
     def words(self, playouts: int) -> tuple[str, ...]:
-        """Return what `arena match` is asked for, without the number of rounds."""
+        """Return the arguments of `arena match`, without the number of rounds."""
         bots = (bot.format(playouts) for bot in self.bots)
         return (*bots, *self.options, "--nodes", str(playouts))
 
@@ -61,10 +61,10 @@ WORKS: Final = {
     "six_ms": Work(QUICK, ("--game", "connect-four", *LIGHT), (2000, 6000), 6.0, 20_000, 0.93),
     "hosted": Work(HOSTED, (), (10_000, 30_000), 300.0, 500, 0.93),
 }
-"""The matches that are compared. `playouts_of` finds the playouts with which they last so long, since bots
-become faster, and computers differ."""
+"""The matches that are compared. `playouts_of` finds the playouts with which they last as long as wanted,
+because computers differ and bots become faster."""
 DELAYS: Final = {25: 0.95, 100: 0.9}
-"""Lower bounds of the rate behind a delay of so many milliseconds each way, as a share of that without."""
+"""Lower bounds of the rate, as a share of that without a delay, by the delay each way in milliseconds."""
 TALKER: Final = """
 from arena_plugins import PlayResult, hookimpl
 
@@ -113,7 +113,7 @@ def play(own: Cluster, name: str, words: Sequence[str], matches: int, where: Seq
 
 
 def playouts_of(own: Cluster, kind: str, share: float) -> int:
-    """Return the playouts with which a match lasts as long as wanted, by a line through two points."""
+    """Return the playouts with which a match lasts as long as wanted, interpolated between two points."""
     work = WORKS[kind]
     few, many = (
         _duration_of(own, f"{kind}-{playouts}", work.words(playouts), max(4, int(share * 12_000 / work.ms)))
@@ -127,7 +127,7 @@ def _duration_of(own: Cluster, name: str, words: Sequence[str], most: int) -> fl
     """Return the median time from one start of a match to the next in one worker, in milliseconds."""
     store = play(own, name, words, min(most, 400) // 2 * 2, ("--concurrency", "1"))
     starts = sorted(match.started_at for match in stored(store))
-    # Over pairs: a bot that moves first may have more moves.
+    # Measured over pairs of matches, because a bot that moves first may have more moves.
     return 500 * statistics.median(after - before for before, after in zip(starts, starts[2:], strict=False))
 
 
@@ -144,7 +144,7 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
             for number in range(repeats):
                 for name, where in (("local", ("--concurrency", "2")), ("cluster", ("--cluster", "local:2"))):
                     rates[name].append(rate_of(play(own, f"{kind}-{name}-{number}", words, num, where)))
-            # Turn by turn: the computer may become a quarter slower or faster while this runs.
+            # Compared turn by turn, because the computer may become a quarter slower or faster meanwhile.
             shares = [remote / local for local, remote in zip(rates["local"], rates["cluster"], strict=True)]
             figures[kind] = {
                 "matches": num,

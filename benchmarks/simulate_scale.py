@@ -1,9 +1,9 @@
-"""Fills a store with up to ten million matches through the real saving path, and measures what bends.
+"""Fills a store with up to ten million matches through the real saving path, and measures what gets slower.
 
     python benchmarks/simulate_scale.py --db scale.db --report scale.json
 
-A store that is there already is filled further, and the report keeps its earlier figures, so a stopped
-simulation goes on where it was.
+An existing store is filled further, and the report keeps its earlier figures, so a stopped simulation
+continues where it stopped.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ LATEST: Final = 10
 COLD: Final = "event-0001"
 """The tournament that is moved to files and back."""
 LAST_RATE: Final = 0.7
-"""Least rate of saving at the end, as a share of the first."""
+"""Minimum rate of saving at the last mark, as a share of that at the first."""
 LEADERBOARD_S: Final = 5.0
-"""Most seconds of CPU for the whole command `arena leaderboard`."""
+"""Maximum seconds of CPU for the whole command `arena leaderboard`."""
 
 
 def main() -> int:
@@ -179,7 +179,7 @@ class Simulation:
         return {name: round(value, 2) for name, value in figures.items()}
 
     def _measure_cold(self) -> dict[str, float]:
-        """Move a tournament to files and back, and compare what is told of it."""
+        """Move a tournament to files and back, and compare the output of commands about it."""
         # As JSON: the generated matches are no legal ones, so no board can be drawn.
         one = ("show", f"{COLD}/5", "--format", "json")
         told = (("leaderboard",), ("matches", "--tournament", COLD), one)

@@ -138,8 +138,7 @@ def _circumstances(about: Circumstances) -> list[str]:
         f"Measured on {about.date}; medians of up to {about.trials} trials, in brackets the extremes.",
         f"Machine: {machine['cores']} cores of {machine['processor']},",
         f"{machine['system']}, {machine['python']}.",
-        f"Load: {loads[0]:g} at the beginning, {loads[1]:g} at the end "
-        f"({machine['cores']} means that all cores are busy).",
+        f"Load: {loads[0]:g} at the beginning, {loads[1]:g} at the end; {machine['cores']} is a full load.",
         f"Ours: {own}. Peers: {', '.join(found) or 'none'}.",
     ]
     if missing := [name for module, (name, _) in PEERS.items() if module not in about.peers]:
