@@ -1,4 +1,4 @@
-"""A zoo of small Gomocup engines, each with one habit of a real one: `python gomocup_engines.py NAME`.
+"""A collection of small Gomocup engines, each with one habit of a real one: `python gomocup_engines.py NAME`.
 
 All play the first empty cell. They use only the standard library, because they run in a sandbox.
 """

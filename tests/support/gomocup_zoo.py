@@ -1,4 +1,4 @@
-"""The zoo of Gomocup engines: the expected behaviour of each, and trials against a fast opponent.
+"""The expected behaviour of each engine of `gomocup_engines`, and trials against a fast opponent.
 
     python tests/support/gomocup_zoo.py --matches 20
 

@@ -26,7 +26,7 @@ _TRIES = 12
 
 
 class League(NamedTuple):
-    """What a league consists of, besides its bots."""
+    """The parameters of a league, besides its bots."""
 
     rounds: int = 1
     """Pairs of matches of every two bots."""

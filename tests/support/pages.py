@@ -28,7 +28,7 @@ FENCE = re.compile(
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
 EXACT = re.compile(r"<!-- exact -->\s*\Z")
 SMALLER = re.compile(r"<!-- smaller where tested: (?P<changes>(?:(?!-->).)+) -->\s*\Z", re.DOTALL)
-"""Replacements for tests, figures of a training: `steps=200 -> steps=2; --rounds 50 -> --rounds 4`."""
+"""A comment with replacements that make a training short in tests: `steps=200 -> steps=2; …`."""
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 _DEADLINE = 300.0
 _NO_NETWORK = {

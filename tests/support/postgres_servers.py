@@ -218,7 +218,7 @@ class EmptyStores:
         """Start without any store.
 
         Args:
-            databases: of the server.
+            databases: databases of the server.
             template: name of a database that is an empty store.
         """
         self._databases = databases

@@ -50,7 +50,7 @@ def _begin(work: Callable[..., None], *args: object) -> BaseProcess:
 
 
 def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
-    """Start coordinators together, each with an event of the same bots, and save each batch twice.
+    """Start coordinators together, each with a tournament of the same bots, and save each batch twice.
 
     Returns:
         Elapsed seconds.
@@ -182,7 +182,7 @@ def _follow(url: str, tournament: int, opened: Any, end: Any, seen: Any) -> None
 
 
 def take_over(url: str, index: int, num_matches: int) -> None:
-    """Stop a process that plays an event, take the event over, continue it, and resume the first process.
+    """Stop a process that plays a tournament, take over and continue the tournament, and wake the process.
 
     Raises:
         AssertionError: a match is missing or stored twice; the first process did not end with status 3.

@@ -89,7 +89,7 @@ def play_matches(
 ) -> tuple[dict[MatchKey, float], dict[MatchKey, float]]:
     """Return points of the tested bot and seconds of each match of a test, by encounter and match number.
 
-    The tested bot wins quickly and loses slowly: told in order of arrival, its wins would count first.
+    The tested bot wins quickly and loses slowly: in the order of arrival, its wins would count first.
     """
     z = rng.standard_normal(num_pairs)
     shift = (world.advantage + world.opening_sd * z) * LOGITS_PER_ELO

@@ -83,7 +83,7 @@ class Sitting:
         return [range(batch.first, batch.last + 1) for batch in self.store.plans.batches(self.tournament.id)]
 
     def planner(self, num_workers: int, store: Store | None = None) -> Planner:
-        """Return the planner of the matches that are left; `store` is as the lease's holder writes it."""
+        """Return the planner of the matches that are left; `store` may be the store of a claimed lease."""
         store = store or self.store
         tournament = store.tournaments.find(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)

@@ -40,7 +40,7 @@ class Weigher:
         self._weights = weights["weights"]
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Return that action."""
+        """Return the legal action of the largest weight."""
         del limit
         return PlayResult(max(state.legal_actions, key=lambda action: float(self._weights[action])))
 
@@ -102,7 +102,7 @@ def _learn_from(folder: Path, game: Game) -> Trained:
 
 
 def _pause(folder: Path) -> None:
-    """Pause a run as another shell does, and let it go on once it waits."""
+    """Pause a run as another shell does, and resume it once it waits."""
     _order(folder.name, "pause")
 
     def go_on() -> None:
