@@ -1,4 +1,4 @@
-"""The import contracts of pyproject hold, and each fails when a violation is planted."""
+"""The import contracts of pyproject are kept, and each fails for a planted violation."""
 
 from __future__ import annotations
 

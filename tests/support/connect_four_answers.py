@@ -63,7 +63,7 @@ def shards(ply: int) -> list[list[int]]:
 
 
 def _urgency(layer: PlyPositions, ply: int) -> list[float]:
-    """Return how far each position's score, or its bound by the book, is from where searches are longest.
+    """Return the distance of each position's score, or bound by the book, from those of the longest searches.
 
     Of 723 random positions at ply 9, the longest four searches had bounds of -1, 0, 1 and 1, and none with a
     bound below -2 or above 2 took 6 million nodes.

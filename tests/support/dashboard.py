@@ -320,7 +320,7 @@ RUN_EVENTS = [
         for event in match_events("connect-four", ["4", "4"])
     ),
 ]
-"""The tournament, and a match of two plies."""
+"""Events of the tournament, and of a match of two plies."""
 
 
 class Bare(ArenaScreen):

@@ -31,7 +31,7 @@ ENGINES = Path(gomocup_engines.__file__)
 OPPONENT = "minimax:depth=1"
 """Answers within a millisecond."""
 OPENINGS: tuple[tuple[int, ...], ...] = ((), (112, 113, 127), (112, 96))
-"""Seats in turn; the engine moves first in every second match."""
+"""Openings in turn; the engine moves first in every other match."""
 CONTROL = TimeControl(mode="move", move_ms=250, margin_ms=1000)
 """Limits: little time per move, and a long timeout for a busy machine."""
 SHIM = '#!/bin/sh\nexec "${0%/*}/engine.sh"\n'
@@ -126,7 +126,7 @@ REFUSED = {
     ),
     "NoEngine": Refusal("init_crash", "usage: engine FILE"),
 }
-"""Engines that cannot be played."""
+"""Engines that cannot be played, with the expected refusal."""
 
 
 def spec_of(name: str, folder: Path) -> str:

@@ -23,7 +23,7 @@ FOLDER = "HELD_PLAY_FOLDER"
 """The variable with the folder to which the first shard writes its process id; without it no shard waits."""
 _DEADLINE_S = 300.0
 _NOT_HERE = play_shard
-"""A function that was imported under another name."""
+"""A function whose name in its own module differs, so a shard cannot refer to it."""
 
 
 def hold(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:

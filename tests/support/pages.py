@@ -109,7 +109,7 @@ class Reader:
     """Follows a page word for word in one shell: variables and the current folder persist."""
 
     _openings: ClassVar[dict[tuple[Path, str], Opening]] = {}
-    """The tournaments with which pages begin, by interpreter and command: each is played for one page."""
+    """Tournaments with which pages begin, by interpreter and command; each is played once, then copied."""
 
     def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
         """Start in `folder`, with `python` and its neighbours first on PATH."""

@@ -35,7 +35,7 @@ class Board:
 
     @property
     def screen(self) -> PlayScreen:
-        """The screen."""
+        """The screen of the match."""
         (screen,) = [screen for screen in self.app.screen_stack if isinstance(screen, PlayScreen)]
         return screen
 

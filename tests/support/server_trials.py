@@ -236,7 +236,7 @@ def _make_silent(url: str, cup: Cup) -> None:
 
 
 def compare_copy(url: str, num_rows: int, rounds: int = 3) -> float:
-    """Return how many times faster COPY inserts matches than row by row, alternating, best of each."""
+    """Return how many times faster COPY is than inserting rows one by one; best times of alternating runs."""
     best = {"copy": float("inf"), "rows": float("inf")}
     least = server_rows.LEAST
     with Store.open(url, fast=True) as store:

@@ -179,7 +179,7 @@ def measure_estimates(
 ) -> list[MeasuredEstimates]:
     """Run tests of two bots and compare their estimates with the truth, for each strength and world.
 
-    All run side by side: the time is that of the longest tests.
+    All tests run in the same arrays, so the longest ones determine the time.
     """
     rng = np.random.default_rng(seed)
     played = [play_pairs(elo, world, num_runs, NUM_OPENINGS, rng) for elo, world in cases]

@@ -101,7 +101,7 @@ def plan(num_seats: int, num: int, start: int = 0) -> list[PlannedMatch]:
 
 @dataclass(frozen=True)
 class Cup:
-    """A stored tournament and the parts it was made of."""
+    """A stored tournament and the parts from which it was made."""
 
     record: TournamentRecord
     entrants: list[Entrant]

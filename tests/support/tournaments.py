@@ -109,7 +109,7 @@ class Sitting:
         goal: Callable[[], str] | None = None,
         goal_reached: Callable[[], bool] | None = None,
     ) -> Ended:
-        """Play what is left, as `arena resume` does."""
+        """Play the remaining matches, as `arena resume` does."""
 
         def tell(event: Event) -> None:
             self.events.append(event)
@@ -130,7 +130,7 @@ class Sitting:
         *,
         planner: Planner | None = None,
     ) -> Ended:
-        """Play what is left in a pool of the test, as planned or by a planner of the test."""
+        """Play the remaining matches in a pool of the test, as planned or by a planner of the test."""
 
         def tell(event: Event) -> None:
             self.events.append(event)

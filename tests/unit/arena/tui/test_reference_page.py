@@ -1,4 +1,4 @@
-"""The page of the dashboard in the docs tells of every screen and of every key of it."""
+"""The documentation page of the dashboard describes every screen and every key."""
 
 from __future__ import annotations
 
