@@ -1,4 +1,4 @@
-"""Compares worker machines with local play: throughput, delays, joins, orders, and a scheduler's memory.
+"""Compares worker machines with local play: throughput, delays, joins, commands, and a scheduler's memory.
 
 Machines are workers on loopback. It prints one JSON line per row. Compare only figures of the same row,
 because they depend on the other load of the computer.
@@ -158,7 +158,7 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
 
 
 def delays(share: float) -> dict[str, Any]:
-    """Compare the rate of two machines behind a delay with that of two machines behind none."""
+    """Compare the rates of two machines with and without a network delay."""
     work = WORKS["hosted"]
     num = max(4, int(work.matches * share) // 2 * 2)
     with tempfile.TemporaryDirectory() as folder:
@@ -174,14 +174,14 @@ def delays(share: float) -> dict[str, Any]:
 
 
 def slow_bots(folder: Path) -> tuple[str, ...]:
-    """Return two bots that wait, so that a machine with few cores can be several."""
+    """Return two bots that sleep, so that a machine with few cores can imitate several."""
     for name in ("one", "two"):
         (folder / f"{name}.py").write_text(SLOW)
     return tuple(f"python:file={folder / f'{name}.py'},name={name}" for name in ("one", "two"))
 
 
 def joins() -> dict[str, Any]:
-    """Four machines join a run, and three leave: how soon they are used, and how long they wait for work."""
+    """Join four machines to a run, and let three leave; measure how soon they work and how long they idle."""
     with cluster() as own:
         store = own.folder / "joins.db"
         words = (
@@ -232,7 +232,7 @@ def _gaps(matches: Sequence[StoredMatch]) -> list[float]:
 
 
 def orders(repeats: int) -> dict[str, Any]:
-    """Pause, continue, stop and abort runs on two machines: when the last match begins, when a run ends."""
+    """Pause, resume, stop and abort runs on two machines; measure when play and when the run end."""
     figures = {
         "orders": 4 * repeats,
         "missing": 0,

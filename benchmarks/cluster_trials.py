@@ -248,7 +248,7 @@ class Trials:
                     process.wait(_GONE_S * 6)
 
     def _count_left(self) -> None:
-        """Return the number of the arena's processes that are still there some seconds after their run."""
+        """Count the arena's processes that are still there some seconds after their run, and kill them."""
         ends_at = time.monotonic() + _GONE_S
         while (left := _arenas(self._lab.folder)) and time.monotonic() < ends_at:
             time.sleep(0.1)

@@ -169,7 +169,7 @@ def click_to_coin(db: Path) -> dict[str, float]:
     screen = Screen(db, (80, 24), "play", "random", "--game", "gomoku", "--first", "--isolation", "none")
     screen.wait_for(b"your move")
     took: list[float] = []
-    # Every other row and column, so that nobody gets five in a row; no move lands on a stone of `random`.
+    # Every other row and column, so that no player gets five in a row; no move is on a stone of `random`.
     for row in range(0, 15, 2):
         for column in range(0, 15, 2):
             screen.rested_after(time.monotonic())

@@ -119,7 +119,7 @@ def main() -> None:
 
 
 class LadderHour:
-    """One ladder, with everything that happens to it."""
+    """A ladder and the disturbances of its trial."""
 
     name = "hour"
 
@@ -148,7 +148,7 @@ class LadderHour:
         """Coordinators; only the last one can be running."""
 
     def hold(self, seconds: float, num_kills: int) -> dict[str, object]:
-        """Run the ladder for so long; return its figures."""
+        """Run the ladder for some seconds; return its figures."""
         began = self.begin()
         acts = {"kill": self._kill, "edit": self._edit, "step": self._come_or_go}
         for at, act in self._acts(seconds, num_kills):

@@ -85,7 +85,7 @@ class LadderJoins(LadderHour):
         return found | {key: float(str(figures[key])) for key in ("matches", *FAILURES)}
 
     def _join_all(self, labels: Sequence[str]) -> float:
-        """Join bots evenly over the time, as `arena ladder join` does; return the seconds it took."""
+        """Join bots at even intervals, as `arena ladder join` does; return the seconds it took."""
         began = time.monotonic()
         for number, label in enumerate(labels):
             time.sleep(max(0.0, began + number * _WITHIN_S / (len(labels) + 5) - time.monotonic()))

@@ -214,7 +214,7 @@ def _told(path: Path) -> list[int]:
 
 
 def _await_told(run: subprocess.Popen[bytes], path: Path, num: int) -> None:
-    """Wait until a coordinator has reported so many matches."""
+    """Wait until a coordinator has reported `num` matches."""
     deadline = time.monotonic() + _DEADLINE_S
     while len(_told(path)) < num:
         if run.poll() is not None or time.monotonic() > deadline:

@@ -35,7 +35,7 @@ class Recording(NamedTuple):
     """The operations requested of the disk while a store was written."""
 
     start: dict[str, bytes]
-    """Contents of the files before."""
+    """Contents of the files before the recording."""
     ops: list[Op]
     ends: list[int]
     """Number of matches stored after each transaction."""

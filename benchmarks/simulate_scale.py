@@ -40,7 +40,7 @@ SEATS: Final = 20
 GROUP: Final = 2_500
 """Matches of one transaction."""
 LATEST: Final = 10
-"""Tournaments over which the rate of saving at a mark is taken."""
+"""Number of tournaments before a mark from which the save rate is computed."""
 COLD: Final = "event-0001"
 """The tournament that is moved to files and back."""
 LAST_RATE: Final = 0.7
@@ -91,7 +91,7 @@ class Simulation:
         self._figures: list[dict[str, Any]] = known.get("marks", [])
 
     def run(self, marks: Sequence[int], each: int) -> int:
-        """Fill the store up to each mark and measure there; return whether a figure is out of bounds."""
+        """Fill the store up to each mark and measure there; return 1 if a figure is out of bounds, else 0."""
         for mark in marks:
             rates = self._fill(mark, each)
             if not rates and any(known["matches"] >= mark for known in self._figures):
@@ -207,7 +207,7 @@ class Simulation:
         return Command(ended.stdout, cpu)
 
     def _judge(self) -> int:
-        """Compare the figures with the bounds, and print each that breaks one."""
+        """Compare the figures with the bounds, and print violations; return 1 if there are any, else 0."""
         if not self._figures:
             return 0
         first, last = self._figures[0], self._figures[-1]

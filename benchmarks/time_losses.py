@@ -141,7 +141,7 @@ def seat(competitor: Competitor, game: Game) -> Seat:
 
 
 def opening(game: Game, spec: str, number: int, rng: Random) -> tuple[int, ...]:
-    """Return the first actions of a match: one in ten leads to a lost position, the others are drawn."""
+    """Return the first actions of a match: one in ten leads to a lost position, the others are random."""
     state = game.initial_state()
     if number % 10 == 0 and spec in LOST:
         for move in LOST[spec].split():

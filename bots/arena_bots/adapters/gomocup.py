@@ -27,7 +27,7 @@ _AGAINST_A_PROGRAM = 1
 _NO_LIMIT_MS = 2**31 - 1
 """Milliseconds that Gomocup sends as time_left if there is no limit."""
 _UNTIMED_S = 1.0
-"""Seconds sent for a move without a time limit: an engine cannot be told a node limit, and would not stop."""
+"""Seconds sent for a move without a time limit: the protocol has no node limit, so a search would not end."""
 _MEMORY_MB = 350
 """Megabytes, as in Gomocup; engines exceed this value, and engine and adapter share a bot's gigabyte."""
 _QUIET_MS = 5

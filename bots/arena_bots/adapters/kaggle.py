@@ -261,7 +261,7 @@ def _num_arguments(agent: Callable[..., object]) -> int:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
-    """Make the bot; options `file`, the submission, and `overage`, the reserve it is told without a bank.
+    """Make the bot; options `file`, the submission, and `overage`, its reserve without a bank.
 
     Raises:
         OptionError: an option is rejected.

@@ -40,7 +40,7 @@ _WORD = 64
 WORK = 1 << 18
 """Maximum actions evaluated between two reads of the clock; each stone re-evaluates all of a board's."""
 _STONES = 4096
-"""Stones between two reads of the clock on small boards. Both take a millisecond, or three at worst."""
+"""Stones placed between two reads of the clock on small boards; either bound takes 1 ms, at worst 3 ms."""
 _DECIDED = WON // 2
 """Scores above this, or below its negative, are decided results."""
 
