@@ -180,7 +180,7 @@ class Simulation:
 
     def _measure_cold(self) -> dict[str, float]:
         """Move a tournament to files and back, and compare the output of commands about it."""
-        # As JSON: the generated matches are no legal ones, so no board can be drawn.
+        # As JSON: the generated matches are not legal, so no board can be drawn.
         one = ("show", f"{COLD}/5", "--format", "json")
         told = (("leaderboard",), ("matches", "--tournament", COLD), one)
         warm = [self._command(*arguments) for arguments in told]

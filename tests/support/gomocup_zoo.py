@@ -112,7 +112,8 @@ REFUSED = {
         "the engine has not answered START 15 with OK; a Gomocup engine reads standard "
         "input and flushes its output after each line",
     ),
-    # It answers so to the first command: BEGIN in a match, BOARD in a check, which asks about an opening.
+    # This is the answer to the first command: BEGIN in a match, BOARD in a check, which asks about an
+    # opening.
     "Algebra": Refusal("malformed", 'the engine answered "a1" to B'),
     "TwoMoves": Refusal("malformed", 'the engine answered "0,0 0,1" to BEGIN; a move is column,row'),
     "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; only one move is allowed'),

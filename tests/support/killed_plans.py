@@ -113,7 +113,7 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
 
         return then
 
-    # Of the classes: the store that holds the lease has parts of its own.
+    # The classes are patched, because the store that holds the lease has its own instances of the parts.
     for part, name in ((StoredMatches, "save"), (StoredPlans, "add_batch"), (StoredPlans, "close")):
         setattr(part, name, counted(getattr(part, name)))
     source = PlanSource(sprt(), is_adaptive=True) if kind == "sprt" else None

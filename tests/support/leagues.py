@@ -163,7 +163,7 @@ def _match(
             break
     outcome, termination, ending = _ending(rules, line), "rules", "X wins by four in a row"
     if planned.number % 31 == 0:
-        # One forfeits in the middle.
+        # A bot forfeits in the middle of the match.
         line = line[: len(planned.opening) + 3]
         outcome, termination = ("first", "second")[len(line) % 2 == 0], FAULTS[planned.number // 31 % 3]
         ending = league.reason or "its bot gave no answer in time"

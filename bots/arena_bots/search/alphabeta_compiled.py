@@ -118,7 +118,7 @@ class CompiledAlphaBeta:
             search.table[:] = 0
             self._age = 0
         self._age += 1
-        # What earlier positions taught about the order is dropped: an answer depends on its position alone.
+        # The move order learnt from earlier positions is dropped: an answer depends on its position alone.
         search.history[:] = 0
         search.numbers[:] = 0
         search.numbers[AGE] = self._age
@@ -135,7 +135,8 @@ class CompiledAlphaBeta:
         while how == PAUSED:
             if budget.is_late:
                 return False
-            # A kernel cannot read the clock: it pauses, and its state in `frames` lets the next call go on.
+            # A kernel cannot read the clock: it pauses, and its state in `frames` lets the next call
+            # continue.
             numbers[PAUSE] = numbers[STONES] + self._slice
             how = run(self._geometry, board, self._search)
         return how == DONE

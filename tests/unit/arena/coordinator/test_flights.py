@@ -156,7 +156,7 @@ def test_batches_of_a_dead_slot_that_fail_one_after_the_other_are_one_loss(begin
                 self.failing.start()
 
         def fail(self, future: Future[list[MatchRecord]], slot: Slot) -> None:
-            # Without waiting for all batches of a dead slot, a run would look again meanwhile.
+            # If the run did not wait for all batches of a dead slot, it would poll again meanwhile.
             time.sleep(0.3)
             if future.set_running_or_notify_cancel():
                 future.set_exception(WorkerLostError(slot))

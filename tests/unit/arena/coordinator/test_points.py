@@ -117,7 +117,7 @@ def test_kill_9_leaves_true_points(tmp_path: Path, num_points: int) -> None:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if path.exists() and run.poll() is None:
-                # The file may just be being created.
+                # The file may be in the process of being created.
                 with suppress(DatabaseError), Store.open(path, read_only=True) as looked:
                     if len(looked.ratings.points(1)) >= num_points:
                         break

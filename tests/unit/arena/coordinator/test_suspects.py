@@ -218,7 +218,7 @@ class Far(Machines):
         for batches, each in asked:
             batches.remove(each)
             each[0].set_result([])
-        # The other machines play on for some looks.
+        # The other machines play on for some polls.
         if len(self.asked) > IDLE:
             for name in self.queues:
                 self.finish(name)

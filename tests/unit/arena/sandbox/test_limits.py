@@ -178,7 +178,7 @@ def test_a_child_that_left_the_group_of_processes_is_killed_too(group: Path | No
         process.kill()
         process.close()
         assert not path.exists()
-        # Its new parent may not have reaped it yet, or may do so between two looks.
+        # Its new parent may not have reaped it yet, or may do so between two checks.
         assert "\nState:\tZ" in _status(daemon) or _name(daemon) != "sleep"
     process.kill()
     process.close()

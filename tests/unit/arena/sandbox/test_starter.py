@@ -178,7 +178,7 @@ os.kill(os.getpid(), 9)
 def test_the_starter_dies_with_its_process() -> None:
     done = subprocess.run(own_python("-c", ARENA), stdout=subprocess.PIPE, timeout=60, check=False)  # noqa: S603 - our own script
     status = Path("/proc", done.stdout.decode().strip(), "status")
-    # It may disappear at any moment, also between two looks.
+    # It may disappear at any moment, also between two checks.
     with suppress(OSError):
         while "\nState:\tZ" not in status.read_text():
             pass

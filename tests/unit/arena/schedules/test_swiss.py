@@ -144,7 +144,7 @@ def test_nobody_meets_again_or_rests_again_before_it_must(num: int, rounds: int)
     assert len(pairings) == rounds
     cycle = num - 1 + num % 2
     if num == 4:
-        # With four bots any round but those of a whole cycle could be impossible to complete; here none is.
+        # With four bots, the first three rounds contain every pair exactly once.
         counts = Counter(edge for edges in pairings[:cycle] for edge in edges)
         assert set(counts.values()) == {1}
     byes: Counter[int] = Counter()

@@ -198,6 +198,6 @@ def test_a_void_match_of_two_that_take_part_gives_no_points() -> None:
     held.open.remove(first)
     held.leave(0)
     held.come_back(0)
-    # The void match is judged by the present bots; the open one keeps the bots of its time.
+    # The void match depends on who takes part now; the dropped match on who took part when it was dropped.
     assert (held.scores()[0], held.scores()[2]) == (0, 2)
     assert second not in held.open

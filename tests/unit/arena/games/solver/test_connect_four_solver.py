@@ -189,7 +189,8 @@ def test_after_a_long_search_no_more_of_the_best_actions_are_looked_for() -> Non
     for state in random_states(GAME, seeded(8), 20, 16):
         spent: list[int] = []
         for usual in (0, 1, 2):
-            # With 0 nothing more is searched; with 1 the search takes twice as long as usual, with 2 as long.
+            # The first search has no usual number of nodes. The second takes twice the usual number, so no
+            # more actions are searched; the third takes exactly the usual number, so they are.
             solver.usual_nodes = usual * spent[0] // 2 if spent else 0
             solver.clear()
             spent.append(solver.solve(state, distances="best").nodes)

@@ -115,7 +115,8 @@ def test_an_action_of_the_table_has_the_score_by_a_search_without_book() -> None
         answer = table.find(own, mask)
         assert answer is not None
         stone = landings(mask) & 63 << 7 * answer.action
-        # Check that the opponent's score is not above that; the book says that it is not below.
+        # The search checks that the opponent's score is at most -answer.score; the book says that it is at
+        # least that.
         window = np.array([-answer.score, 1 - answer.score], np.int64)
         assert narrow(memory, window, own ^ mask, mask | stone, True)  # noqa: FBT003 # kernels take no keywords
         assert window.tolist() == [-answer.score] * 2
