@@ -159,7 +159,7 @@ browsers: $(VENV)/.installed-test
 	$(BIN)/python -m pytest tests/browser -m browser --cold-loads $(COLD_LOADS) $(if $(BASE_URL),--base-url $(BASE_URL))
 
 # Puts each fault of tests/mutations into a copy of the tree and runs the test that must notice it: about an hour on two
-# cores. ROOM="rating referee" tries some tables, ONLY=sprt the entries with that text, SIDE_BY_SIDE=1 one copy at a time.
+# cores. ROOM="rating referee" runs these tables only, ONLY=sprt the entries with that text, SIDE_BY_SIDE=1 one copy at a time.
 ROOM =
 ONLY =
 SIDE_BY_SIDE = 2
@@ -167,8 +167,8 @@ mutations: $(VENV)/.installed-test
 	$(BIN)/python tests/support/mutation_runs.py --side-by-side $(SIDE_BY_SIDE) $(if $(ROOM),--room $(ROOM)) \
 		$(if $(ONLY),--only "$(ONLY)")
 
-# Runs the fast tests of rooms whose tests need few processes in random order, RUNS times: half an hour on two cores. A
-# failure names its seed: make shuffled RUNS=1 SEED=17.
+# Runs the tests of packages whose tests are fast and need few processes, in random order, RUNS times: half an hour on two
+# cores. A failure names its seed: make shuffled RUNS=1 SEED=17.
 RUNS = 100
 SEED = 1
 FAST_ROOMS = arena/content arena/games arena/live arena/pages arena/pairing arena/rating arena/referee arena/results \

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 UNBOUND = Budget(math.inf, math.inf)
 MIDDLE = (1, 2)
-"""Fifths of the longest match at which the middle game is sampled: in Connect Four after 8 and 16 plies."""
+"""Fifths of the longest match after which the middle game is sampled: in Connect Four 8 and 16 plies."""
 
 
 class Spent(NamedTuple):

@@ -1,7 +1,7 @@
-"""Measures worker machines beside local play: throughput, delays, joins, orders, and what a scheduler keeps.
+"""Compares worker machines with local play: throughput, delays, joins, commands, and a scheduler's memory.
 
-Machines are workers on loopback. It prints one JSON line a row. Compare figures of one row only, for they
-depend on what else the computer does.
+Machines are workers on loopback. It prints one JSON line per row. Compare only figures of the same row,
+because they depend on the other load of the computer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Work(NamedTuple):
     """Lower bound of the rate on machines, as a share of the local one."""
 
     def words(self, playouts: int) -> tuple[str, ...]:
-        """Return what `arena match` is asked for, without the number of rounds."""
+        """Return the arguments of `arena match`, without the number of rounds."""
         bots = (bot.format(playouts) for bot in self.bots)
         return (*bots, *self.options, "--nodes", str(playouts))
 
@@ -61,10 +61,10 @@ WORKS: Final = {
     "six_ms": Work(QUICK, ("--game", "connect-four", *LIGHT), (2000, 6000), 6.0, 20_000, 0.93),
     "hosted": Work(HOSTED, (), (10_000, 30_000), 300.0, 500, 0.93),
 }
-"""The matches that are compared. `playouts_of` finds the playouts with which they last so long, since bots
-become faster, and computers differ."""
+"""The matches that are compared. `playouts_of` finds the playouts with which they last as long as wanted,
+because computers differ and bots become faster."""
 DELAYS: Final = {25: 0.95, 100: 0.9}
-"""Lower bounds of the rate behind a delay of so many milliseconds each way, as a share of that without."""
+"""Lower bounds of the rate, as a share of that without a delay, by the delay each way in milliseconds."""
 TALKER: Final = """
 from arena_plugins import PlayResult, hookimpl
 
@@ -113,7 +113,7 @@ def play(own: Cluster, name: str, words: Sequence[str], matches: int, where: Seq
 
 
 def playouts_of(own: Cluster, kind: str, share: float) -> int:
-    """Return the playouts with which a match lasts as long as wanted, by a line through two points."""
+    """Return the playouts with which a match lasts as long as wanted, interpolated between two points."""
     work = WORKS[kind]
     few, many = (
         _duration_of(own, f"{kind}-{playouts}", work.words(playouts), max(4, int(share * 12_000 / work.ms)))
@@ -127,7 +127,7 @@ def _duration_of(own: Cluster, name: str, words: Sequence[str], most: int) -> fl
     """Return the median time from one start of a match to the next in one worker, in milliseconds."""
     store = play(own, name, words, min(most, 400) // 2 * 2, ("--concurrency", "1"))
     starts = sorted(match.started_at for match in stored(store))
-    # Over pairs: a bot that moves first may have more moves.
+    # Measured over pairs of matches, because a bot that moves first may have more moves.
     return 500 * statistics.median(after - before for before, after in zip(starts, starts[2:], strict=False))
 
 
@@ -144,7 +144,7 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
             for number in range(repeats):
                 for name, where in (("local", ("--concurrency", "2")), ("cluster", ("--cluster", "local:2"))):
                     rates[name].append(rate_of(play(own, f"{kind}-{name}-{number}", words, num, where)))
-            # Turn by turn: the computer may become a quarter slower or faster while this runs.
+            # Compared turn by turn, because the computer may become a quarter slower or faster meanwhile.
             shares = [remote / local for local, remote in zip(rates["local"], rates["cluster"], strict=True)]
             figures[kind] = {
                 "matches": num,
@@ -158,7 +158,7 @@ def turns(share: float, repeats: int) -> dict[str, Any]:
 
 
 def delays(share: float) -> dict[str, Any]:
-    """Compare the rate of two machines behind a delay with that of two machines behind none."""
+    """Compare the rates of two machines with and without a network delay."""
     work = WORKS["hosted"]
     num = max(4, int(work.matches * share) // 2 * 2)
     with tempfile.TemporaryDirectory() as folder:
@@ -174,14 +174,14 @@ def delays(share: float) -> dict[str, Any]:
 
 
 def slow_bots(folder: Path) -> tuple[str, ...]:
-    """Return two bots that wait, so that a machine with few cores can be several."""
+    """Return two bots that sleep, so that a machine with few cores can imitate several."""
     for name in ("one", "two"):
         (folder / f"{name}.py").write_text(SLOW)
     return tuple(f"python:file={folder / f'{name}.py'},name={name}" for name in ("one", "two"))
 
 
 def joins() -> dict[str, Any]:
-    """Four machines join a run, and three leave: how soon they are used, and how long they wait for work."""
+    """Join four machines to a run, and let three leave; measure how soon they work and how long they idle."""
     with cluster() as own:
         store = own.folder / "joins.db"
         words = (
@@ -232,7 +232,7 @@ def _gaps(matches: Sequence[StoredMatch]) -> list[float]:
 
 
 def orders(repeats: int) -> dict[str, Any]:
-    """Pause, continue, stop and abort runs on two machines: when the last match begins, when a run ends."""
+    """Pause, resume, stop and abort runs on two machines; measure when play and when the run end."""
     figures = {
         "orders": 4 * repeats,
         "missing": 0,

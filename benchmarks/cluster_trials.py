@@ -104,7 +104,7 @@ class Trials:
         """Prepare the trials; nothing is played yet."""
         self.figures: Counter[str] = Counter()
         self.databases: Databases | None = None
-        """Of a server, for the stores; if None, they are files."""
+        """Databases of a server for the stores; None if the stores are files."""
         self._lab, self._chance = lab, chance
         self._plan = [
             "match",
@@ -159,7 +159,7 @@ class Trials:
         process = self._lab.arena("train", "alphazero", *_TRAINING, "--name", name, *where)
         run = self._lab.folder / "lab" / "home" / "runs" / name
         if strike is not None:
-            # Of a training that was killed before that, nothing is left to resume.
+            # A training that is killed before its run exists cannot be resumed.
             wait_for(lambda: process.poll() is not None or (run / "run.toml").exists(), "no run begins")
             with suppress(subprocess.TimeoutExpired):
                 process.wait(self._chance.uniform(0, self._train_s))
@@ -248,7 +248,7 @@ class Trials:
                     process.wait(_GONE_S * 6)
 
     def _count_left(self) -> None:
-        """Return the number of the arena's processes that are still there some seconds after their run."""
+        """Count the arena's processes that are still there some seconds after their run, and kill them."""
         ends_at = time.monotonic() + _GONE_S
         while (left := _arenas(self._lab.folder)) and time.monotonic() < ends_at:
             time.sleep(0.1)

@@ -122,7 +122,7 @@ def run(words: Sequence[str], *, needed: bool = False) -> Ended:
             arena(args=list(words), prog_name="arena")
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 1
-        except BaseException:  # noqa: BLE001 - whatever it is, nobody caught it
+        except BaseException:  # noqa: BLE001 - any exception that no code caught
             traceback.print_exc()
             status, is_caught = 1, False
     ended = Ended(int(status), output.getvalue(), error.getvalue(), is_caught)
@@ -174,7 +174,7 @@ def followed(path: Path) -> Ended:
         feed.close()
     except ArenaError as error:
         return Ended(1, "", f"arena: {error}\n", is_caught=True)
-    except Exception:  # noqa: BLE001 - nobody caught it
+    except Exception:  # noqa: BLE001 - any exception that no code caught
         return Ended(1, "", traceback.format_exc(), is_caught=False)
     return Ended(0, "".join(texts), "", is_caught=True)
 

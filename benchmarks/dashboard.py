@@ -36,7 +36,7 @@ NUM_BOTS = 6
 
 
 class Play:
-    """A coordinator whose bots move at random, with so many boards at so many moves per second."""
+    """A simulated coordinator whose bots move at random, on a number of boards and at a given rate."""
 
     def __init__(self, db: Path, boards: int, *, with_clocks: bool = True) -> None:
         self.store = Store.open(db)
@@ -68,7 +68,7 @@ class Play:
 
     @contextmanager
     def going_on(self, moves_per_s: float) -> Generator[None]:
-        """Play within a `with` block, all boards together at this rate."""
+        """Play during a `with` block; `moves_per_s` is the rate of all boards together."""
         ended = threading.Event()
 
         def play() -> None:
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def wall(db: Path, boards: int, moves: float, size: tuple[int, int], seconds: float) -> dict[str, float]:
-    """Measure a wall of boards, each with so many moves per second: percent of a core, and memory."""
+    """Measure a wall of boards, each with `moves` moves per second: percent of a core, and memory."""
     play = Play(db, boards)
     with play.store, play.going_on(boards * moves):
         screen = Screen(db, size)
@@ -169,7 +169,7 @@ def click_to_coin(db: Path) -> dict[str, float]:
     screen = Screen(db, (80, 24), "play", "random", "--game", "gomoku", "--first", "--isolation", "none")
     screen.wait_for(b"your move")
     took: list[float] = []
-    # Every other row and column, so that nobody gets five in a row; no move lands on a stone of `random`.
+    # Every other row and column, so that no player gets five in a row; no move is on a stone of `random`.
     for row in range(0, 15, 2):
         for column in range(0, 15, 2):
             screen.rested_after(time.monotonic())

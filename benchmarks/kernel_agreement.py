@@ -113,7 +113,7 @@ def word_wins(game: Game) -> Callable[[State], int] | None:
 
 
 def cell_wins(game: Game) -> Callable[[State], int]:
-    """Return such a function on cells.
+    """Return a function on cells that counts immediate wins, up to 2.
 
     Raises:
         ValueError: kernels cannot play `game`.

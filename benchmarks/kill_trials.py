@@ -26,7 +26,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 _ORPHAN_S = 2.0
 """Seconds within which everything that a killed run started must have ended."""
 _DEADLINE_S = 1800
-"""It shows a hang, and must not show how busy the machine is."""
+"""Timeout in seconds: long enough for a busy machine, so that only a hang exceeds it."""
 _MAX_KILLS = 3
 BOTS = ("random", "minimax:depth=1")
 _OPTIONS = (
@@ -36,7 +36,7 @@ _OPTIONS = (
     "7",
     "--st",
     "30",
-    # How long a bot takes to start says how busy the machine is, and nothing about what is lost.
+    # Generous, because slow starts of bots on a busy machine are not under test.
     "--init-time",
     "600",
     "--concurrency",
@@ -112,7 +112,7 @@ class Trials:
         return {"trials": num_trials, "matches": len(expected), **counted, "wall_s": wall_s}
 
     def refuse_faults(self, reference: Path) -> None:
-        """End the trials if a bot failed in the tournament that nobody kills: all others would differ."""
+        """End the trials if a bot failed in the undisturbed tournament: all others would differ from it."""
         faults = faults_in(reference) if not self._figures["wrong_exits"] else ["see above"]
         if faults:
             sys.exit(f"the tournament that nobody kills failed: {faults[:3]}")

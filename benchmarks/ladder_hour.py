@@ -44,15 +44,15 @@ FAILURES: Final = (
 _FIRST: Final = 6
 """Number of bots at the start."""
 _FEWEST, _MOST = 5, 16
-"""Maximum number of bots at once."""
+"""Minimum and maximum number of bots at once."""
 _STEPS_A_MINUTE: Final = 2
-"""Number of joins and leaves."""
+"""Number of joins and leaves per minute."""
 _EDITS: Final = 12
 _CRASHING, _EDITED = 1, 2
 """The bots that crash now and then, and those whose file is edited."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _DEADLINE_S: Final = 1800
-"""It shows a hang, and must not show how busy the machine is."""
+"""Timeout in seconds: long enough for a busy machine, so that only a hang exceeds it."""
 _TOLD: Final = re.compile(r"^Finished game (\d+)")
 _AGENT: Final = """
 import os
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 class LadderHour:
-    """One ladder, with everything that happens to it."""
+    """A ladder and the disturbances of its trial."""
 
     name = "hour"
 
@@ -148,7 +148,7 @@ class LadderHour:
         """Coordinators; only the last one can be running."""
 
     def hold(self, seconds: float, num_kills: int) -> dict[str, object]:
-        """Run the ladder for so long; return its figures."""
+        """Run the ladder for some seconds; return its figures."""
         began = self.begin()
         acts = {"kill": self._kill, "edit": self._edit, "step": self._come_or_go}
         for at, act in self._acts(seconds, num_kills):

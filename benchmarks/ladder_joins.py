@@ -32,9 +32,9 @@ _WORKERS = 2
 _WITHIN_S = 10.0
 _MOST_IDLE_S = 1.0
 _BEFORE_S = 10.0
-"""How long the ladder plays before anybody joins."""
+"""Seconds that the ladder plays before the first bot joins."""
 _DEADLINE_S = 3000.0
-"""It shows a hang, and must not show how busy the machine is."""
+"""Timeout in seconds: long enough for a busy machine, so that only a hang exceeds it."""
 
 
 def main() -> None:
@@ -58,8 +58,8 @@ class LadderJoins(LadderHour):
     """A ladder that many bots join at once."""
 
     def joined_by(self, num: int) -> dict[str, float]:
-        """Join so many bots, and stop the ladder once each of them has played."""
-        # What joins is kept where the coordinator looks for it.
+        """Join `num` bots, and stop the ladder once each of them has played."""
+        # Newcomers must be kept in the home of the coordinator.
         os.environ.update(self.environment())
         self.begin()
         time.sleep(_BEFORE_S)
@@ -85,7 +85,7 @@ class LadderJoins(LadderHour):
         return found | {key: float(str(figures[key])) for key in ("matches", *FAILURES)}
 
     def _join_all(self, labels: Sequence[str]) -> float:
-        """Join bots evenly over the time, as `arena ladder join` does; return the seconds it took."""
+        """Join bots at even intervals, as `arena ladder join` does; return the seconds it took."""
         began = time.monotonic()
         for number, label in enumerate(labels):
             time.sleep(max(0.0, began + number * _WITHIN_S / (len(labels) + 5) - time.monotonic()))
@@ -111,7 +111,7 @@ class LadderJoins(LadderHour):
 def longest_idle(played: Sequence[Played], begin: float, end: float, num_workers: int) -> float:
     """Return the longest time, in seconds, that a worker was idle.
 
-    The store does not say which worker played a match: the one that was free longest is taken for it.
+    The store does not say which worker played a match; the one that was free longest is assumed.
 
     Args:
         played: matches with a result.

@@ -1,4 +1,4 @@
-"""Measures how soon the first match of a million begins and its memory: in a new event, and on resuming."""
+"""Measures time and memory until the first of a million matches begins, in a new and a resumed tournament."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OPTIONS = ("--require-tier", "T0", "--st", "30", "--srand", "7", "--concurrency", "1")
 _PAGE = 10_000
 _LEFT = 10
-"""Matches that a resumed event still has to play."""
+"""Matches that a resumed tournament still has to play."""
 _COPIED = """
 INSERT INTO matches ({names})
 WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
@@ -83,7 +83,7 @@ def _peak_mb(pid: int) -> float:
 
 
 def _play_nearly_all(path: Path, num_matches: int) -> None:
-    """Plan the whole event, and store copies of its first two matches for all but the last ones."""
+    """Plan the whole tournament, and store copies of its first two matches for all but the last ones."""
     with Store.open(path) as store:
         record = find_event(store, "long", unfinished=True)
         plan = restore_plan(store, record)

@@ -111,7 +111,7 @@ def main() -> None:
 def stop(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
     """Stop a coordinator inside a save, or at any moment; another one takes over; resume the first."""
     path = _new_store(folder)
-    # One in four finds the store locked when it resumes, and keeps its results beside it.
+    # In every fourth trial the first coordinator wakes to a locked store, and keeps its results beside it.
     busy_ms = 20 if number % 4 == 3 else 10_000  # noqa: PLR2004 - see above
     stop_at = chance.randint(2, 30) if number % 2 else 0
     old = _coordinator(path, stop_at, busy_ms)
@@ -166,7 +166,7 @@ def take_away(folder: Path, chance: random.Random, figures: Counter[str], number
 
 
 def kill_backup(folder: Path, chance: random.Random, figures: Counter[str], number: int) -> None:
-    """Kill a backup at a moment of its work; the next one must leave nothing of it."""
+    """Kill a backup while it works; the next backup must remove its partial files."""
     path = _new_store(folder)
     target = folder / "kept" / "copy.db"
     target.parent.mkdir()
@@ -214,7 +214,7 @@ def _told(path: Path) -> list[int]:
 
 
 def _await_told(run: subprocess.Popen[bytes], path: Path, num: int) -> None:
-    """Wait until a coordinator has reported so many matches."""
+    """Wait until a coordinator has reported `num` matches."""
     deadline = time.monotonic() + _DEADLINE_S
     while len(_told(path)) < num:
         if run.poll() is not None or time.monotonic() > deadline:
@@ -223,7 +223,7 @@ def _await_told(run: subprocess.Popen[bytes], path: Path, num: int) -> None:
 
 
 def _replace(old: subprocess.Popen[bytes], path: Path, figures: Counter[str], *, stops_itself: bool) -> Store:
-    """Stop a coordinator, or wait until it has stopped itself, and let its lease fall silent and expire."""
+    """Stop a coordinator, or wait until it has stopped itself; then make its lease expire."""
     deadline = time.monotonic() + _DEADLINE_S
     while time.monotonic() < deadline:
         if _state(old.pid) != "T":

@@ -4,8 +4,8 @@
 
 A weakly optimal action keeps the outcome of best play, a strongly optimal one also wins fastest or loses
 slowest; in decisive positions some action loses the outcome. Shares are percent, with 95 % intervals (Wilson,
-1927); in `even` each of the six strata counts the same. Every position is a match of its own, its number the
-seed. Without arguments it measures `minimax` on positions made for the run.
+1927); in `even` each of the six strata counts the same. Every position is played as a separate match, whose
+seed is the number of the position. Without arguments it measures `minimax` on positions made for the run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Measures nets: evaluations per second of CPU by batch size, and self-play, beside PyTorch in eager mode.
 
-python benchmarks/net_speed.py python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5 python
-benchmarks/net_speed.py --alpha-zero-general CLONE
+python benchmarks/net_speed.py
+python benchmarks/net_speed.py --net 4x48 --game connect-four --rounds 5
+python benchmarks/net_speed.py --alpha-zero-general CLONE
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=128, help="matches of self-play in parallel")
     parser.add_argument("--least", type=float, default=0.2, help="minimum CPU seconds of one measurement")
     chosen = parser.parse_args()
-    # With two threads beside a busy neighbour it is hundreds of times slower.
+    # With two threads on a busy machine, ONNX Runtime is hundreds of times slower.
     torch.set_num_threads(1)
     game = load_game(chosen.game)
     planes = 4 if chosen.net == "article" else 3

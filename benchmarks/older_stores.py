@@ -1,9 +1,9 @@
-"""Stores that each earlier program wrote are taken over by this one: upgraded, checked, resumed and enlarged.
+"""Upgrades, checks, resumes and enlarges stores that each earlier version of the arena wrote.
 
-For each revision of the schema, the last commit with it is installed beside this checkout, in an environment
-of its own. That program plays one event to its end; it plays others and is killed in the middle of them. This
-program resumes those and enlarges the tournament. Plans and results must be those of the earlier program. It
-prints one JSON line for each revision, and needs a checkout with its history.
+For each revision of the schema, the last commit with that revision is installed beside this checkout, in an
+environment of its own. The earlier version plays one tournament to its end, and is killed in the middle of
+others. This version resumes them and enlarges the round robin. Plans and results must be those of the earlier
+version. It prints one JSON line for each revision, and needs a checkout with its history.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ FAILURES: Final = ("wrong_exits", "other_plan", "other_results", "changed", "los
 ROOT: Final = Path(__file__).resolve().parents[1]
 _VERSIONS: Final = "alembic/versions"
 _ROUNDS, _MORE = 20, 30
-"""Rounds of the tournament that is killed, and of it when it is enlarged."""
+"""Rounds of the round robin at first, and after it was enlarged."""
 _KILLED_AFTER: Final = 40
-"""Matches that are told of before the earlier program is killed."""
+"""Number of reported matches after which the earlier version is killed."""
 _DEADLINE_S: Final = 600
 _BOTS: Final = ("drawing", "drawing:lean=30", "drawing:lean=60")
 _FOUR: Final = (*_BOTS, "drawing:lean=90")
@@ -57,7 +57,7 @@ _EVENTS: Final = {
     "knockout": ("tournament", *_FOUR, "--type", "knockout", "--pairs", "16"),
     "ladder": ("ladder", "run", "ladder", *_BOTS, "--until", "error=60"),
 }
-"""Events that later programs can hold, too."""
+"""Further types of tournaments that the later ones of the earlier versions can play."""
 _PLUGIN: Final = {
     "drawing.py": """
 from random import Random
@@ -86,7 +86,7 @@ def make_bot(game, seed, options):
     "drawing-1.0.dist-info/entry_points.txt": "[arena.bots]\ndrawing = drawing\n",
     "drawing-1.0.dist-info/RECORD": "drawing.py,,\n",
 }
-"""A bot that no program brings along: those that come with the arena are others in each version of it."""
+"""A bot of its own, because the bundled bots differ between versions."""
 
 
 def main() -> None:
@@ -133,7 +133,7 @@ def _git(*words: str) -> str:
 
 
 class Earlier:
-    """An earlier program, and what it left."""
+    """An earlier version, and its stores."""
 
     def __init__(self, folder: Path, commit: str) -> None:
         """Install the program of a commit into an environment whose dependencies are ours."""
@@ -162,7 +162,7 @@ class Earlier:
             file.write_text(text, encoding="utf-8")
 
     def tried(self) -> dict[str, int | list[str]]:
-        """Resume the events in its stores; return the results."""
+        """Resume the tournaments in its stores with this version; return the figures."""
         whole, killed = self._folder / "whole.db", self._folder / "killed.db"
         cup = ["tournament", *_BOTS, *_HOW, "--name", "cup", "--rounds"]
         self._expect(self._old(whole, *cup, str(_MORE)), 0)
@@ -174,14 +174,14 @@ class Earlier:
         self._expect(self._new(killed, "db", "upgrade"), 0)
         self._check(killed)
         before = _stored(killed)
-        # Each match that was told of has a result by then.
+        # Each reported match has been stored by then.
         self._add("lost", max(0, _KILLED_AFTER * (1 + len(held)) - sum(each.is_final for each in before)))
         self._expect(self._new(killed, "resume", "cup"), 0)
         self._compare(killed, whole, 6 * _ROUNDS)
         self._expect(self._new(killed, "resume", "cup", "--rounds", str(_MORE)), 0)
         self._compare(killed, whole, 6 * _MORE)
         for name in held:
-            # A sequential test tells by its status how it ended.
+            # The exit status of a sequential test is its decision.
             self._expect(self._new(killed, "resume", name), 0, 10, 11)
             with Store.open(killed) as store:
                 record = store.tournaments.find(name)
@@ -196,7 +196,7 @@ class Earlier:
         return how if name == "ladder" else [*how, "--name", name]
 
     def _kill(self, path: Path, *words: str) -> bool:
-        """Kill the earlier program in the middle of an event; return whether it knows events of that kind."""
+        """Kill the earlier version in the middle of a tournament; return whether it supports that type."""
         command = [str(self._python), "-P", "-m", "arena", *words, "--db", str(path)]
         num_told = 0
         with subprocess.Popen(  # noqa: S603 - our own
@@ -247,7 +247,7 @@ class Earlier:
         self._expect(self._new(path, "db", "check"), 0)
 
     def _compare(self, killed: Path, whole: Path, num: int) -> None:
-        """Count what is other than in the tournament that the earlier program played to its end."""
+        """Count the differences from the tournament that the earlier version played to its end."""
         found, expected = _held(killed, num), _held(whole, num)
         self._figures["matches"] = num
         self._add("lost", num - len(found))

@@ -24,7 +24,7 @@ WINNERS: dict[str, Callable[[int], float]] = {
     "double elimination, 4 pairs": partial(best_wins_knockout, pairs=4, is_double=True),
     "round robin, 1 pair": best_wins_round_robin,
 }
-"""Events of 16 bots and about 120 pairs each."""
+"""Tournaments of 16 bots and about 120 pairs each."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Rates published results beside Ordo and BayesElo, and prints the differences of the lists as Markdown.
+"""Rates published results with the arena, Ordo and BayesElo, and prints the differences as Markdown.
 
 Results are files with lines `A - B: 18 : 6`, as Gomocup publishes them (github.com/Gomocup/GomocupEloRating,
 folder `records`). Ordo (github.com/michiguel/Ordo) and BayesElo are programs that the caller has built.

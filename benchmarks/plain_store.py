@@ -1,6 +1,7 @@
 """Measures the store beside the plain way: a row per move, and counting all matches for a leaderboard.
 
-python benchmarks/store.py --db season.db python benchmarks/plain_store.py --db season.db
+python benchmarks/store.py --db season.db
+python benchmarks/plain_store.py --db season.db
 """
 
 from __future__ import annotations

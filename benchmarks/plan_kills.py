@@ -1,7 +1,7 @@
-"""Kills events with `kill -9` after every k-th transaction, with 1 and 4 workers; compares their plans.
+"""Kills tournaments with `kill -9` after every k-th transaction, with 1 and 4 workers; compares their plans.
 
-A match and a sequential test are compared with events that nobody killed. Each batch of a ladder must be the
-one that follows from its own basis.
+A match and a sequential test are compared with undisturbed ones. Each batch of a ladder must follow from its
+own basis.
 """
 
 from __future__ import annotations

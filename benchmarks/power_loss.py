@@ -26,7 +26,7 @@ from arena_db.store import Store
 
 MATCHES = 2500
 ROUNDS = 4
-"""How often the store is opened, written and closed; closing checkpoints and removes its log."""
+"""Number of times that the store is opened, written and closed; closing checkpoints and removes its log."""
 BATCHES = (1, 1, 2, 3, 5, 50)
 """Matches of one transaction."""
 
@@ -35,14 +35,14 @@ class Recording(NamedTuple):
     """The operations requested of the disk while a store was written."""
 
     start: dict[str, bytes]
-    """Contents of the files before."""
+    """Contents of the files before the recording."""
     ops: list[Op]
     ends: list[int]
     """Number of matches stored after each transaction."""
 
 
 def main() -> None:
-    """Cut the power as often as asked for and print one JSON line."""
+    """Simulate the requested number of power cuts and print one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=1000, help="cuts per mode")
     parser.add_argument("--matches", type=int, default=MATCHES)
@@ -54,7 +54,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             recording = record(Path(folder), arguments.matches, arguments.seed, fast=mode == "normal")
         if mode == "lying_disk":
-            # The control: where syncs do nothing, these cuts must do harm.
+            # The control: if syncs are ignored, these cuts must damage stores.
             recording = recording._replace(ops=[op for op in recording.ops if not isinstance(op, Sync)])
         figures[mode] = cut_often(recording, arguments.images, arguments.seed)
     print(json.dumps({**figures, "wall_s": round(time.monotonic() - began, 1)}))

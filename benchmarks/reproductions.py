@@ -109,7 +109,7 @@ def main() -> None:
 
 @contextmanager
 def offered() -> Generator[str]:
-    """Make the opponent an installed bot, here and for commands that get the path."""
+    """Make the opponent discoverable in this process, and in commands that get the yielded path."""
     with tempfile.TemporaryDirectory() as folder:
         metadata = Path(folder, "three_plies-1.dist-info")
         metadata.mkdir()

@@ -1,6 +1,7 @@
 """Measures compiled search: UCT playouts and random matches per second of CPU, beside OpenSpiel.
 
-python benchmarks/search_speed.py --peers python benchmarks/search_speed.py --game gomoku --rounds 5
+python benchmarks/search_speed.py --peers
+python benchmarks/search_speed.py --game gomoku --rounds 5
 """
 
 from __future__ import annotations

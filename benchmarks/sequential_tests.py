@@ -27,7 +27,7 @@ from sprt_worlds import (
 
 ELOS = (0.0, 15.0, 30.0, 60.0, 110.0, 180.0)
 IN_FLIGHT = (1, 8, 256)
-"""Pairs that are played at once."""
+"""Numbers of pairs that are played at once."""
 SHARES = {"H0": 0.0, "middle": 0.5, "H1": 1.0, "2 H1": 2.0}
 
 
@@ -60,7 +60,7 @@ def print_estimates(test: SprtTest, num_runs: int, seed: int) -> None:
 
 
 def print_in_flight(test: SprtTest, num_openings: int, num_runs: int, seed: int) -> None:
-    """Print decisions and lengths of tests with so many pairs in flight, planned and told match by match."""
+    """Print decisions and lengths of tests by the number of pairs in flight, played match by match."""
     print(f"\nTests of {num_runs} runs a row with pairs in flight; won matches take a third of the time.\n")
     print(
         "| strength | in flight | pairs | H1 | H0 | undecided | other decision than with 1 |\n"

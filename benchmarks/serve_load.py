@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 _PAGES: Final = ("/", "/leaderboard", "/bots", "/t/load", "/t/load/table", "/t/load/matches", "/t/load/1")
-"""Pages that a reader asks for beside the viewers."""
+"""Pages that a reader requests while viewers follow the tournament."""
 _PAGE_EVERY_S: Final = 0.2
 _PER_ADDRESS: Final = 60
 """Viewers from one address of the loopback network; the server accepts 64."""
@@ -164,7 +164,7 @@ class Crowd:
         self.num_bytes = 0
 
     async def join(self, num: int, num_stalled: int) -> None:
-        """Connect all, in groups, from addresses that each stay below the server's limit."""
+        """Connect all viewers, in groups, from so many addresses that each stays below the server's limit."""
         loop = asyncio.get_running_loop()
         for number in range(num + num_stalled):
             source = (f"127.0.1.{1 + number // _PER_ADDRESS}", 0)
@@ -181,7 +181,7 @@ class Crowd:
             await asyncio.wait_for(viewer.has_begun.wait(), _DEADLINE_S)
 
     async def read_pages(self, seconds: float) -> list[float]:
-        """Ask for one page after another; return how long each took to arrive, in ms."""
+        """Request one page after another; return the time of each in milliseconds."""
         took: list[float] = []
         ends = time.monotonic() + seconds
         while (began := time.monotonic()) < ends:

@@ -1,9 +1,9 @@
-"""Fills a store with up to ten million matches through the real saving path, and measures what bends.
+"""Fills a store with up to ten million matches through the real saving path, and measures what gets slower.
 
     python benchmarks/simulate_scale.py --db scale.db --report scale.json
 
-A store that is there already is filled further, and the report keeps its earlier figures, so a stopped
-simulation goes on where it was.
+An existing store is filled further, and the report keeps its earlier figures, so a stopped simulation
+continues where it stopped.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ SEATS: Final = 20
 GROUP: Final = 2_500
 """Matches of one transaction."""
 LATEST: Final = 10
-"""Tournaments over which the rate of saving at a mark is taken."""
+"""Number of tournaments before a mark from which the save rate is computed."""
 COLD: Final = "event-0001"
 """The tournament that is moved to files and back."""
 LAST_RATE: Final = 0.7
-"""Least rate of saving at the end, as a share of the first."""
+"""Minimum rate of saving at the last mark, as a share of that at the first."""
 LEADERBOARD_S: Final = 5.0
-"""Most seconds of CPU for the whole command `arena leaderboard`."""
+"""Maximum seconds of CPU for the whole command `arena leaderboard`."""
 
 
 def main() -> int:
@@ -91,7 +91,7 @@ class Simulation:
         self._figures: list[dict[str, Any]] = known.get("marks", [])
 
     def run(self, marks: Sequence[int], each: int) -> int:
-        """Fill the store up to each mark and measure there; return whether a figure is out of bounds."""
+        """Fill the store up to each mark and measure there; return 1 if a figure is out of bounds, else 0."""
         for mark in marks:
             rates = self._fill(mark, each)
             if not rates and any(known["matches"] >= mark for known in self._figures):
@@ -179,8 +179,8 @@ class Simulation:
         return {name: round(value, 2) for name, value in figures.items()}
 
     def _measure_cold(self) -> dict[str, float]:
-        """Move a tournament to files and back, and compare what is told of it."""
-        # As JSON: the generated matches are no legal ones, so no board can be drawn.
+        """Move a tournament to files and back, and compare the output of commands about it."""
+        # As JSON: the generated matches are not legal, so no board can be drawn.
         one = ("show", f"{COLD}/5", "--format", "json")
         told = (("leaderboard",), ("matches", "--tournament", COLD), one)
         warm = [self._command(*arguments) for arguments in told]
@@ -207,7 +207,7 @@ class Simulation:
         return Command(ended.stdout, cpu)
 
     def _judge(self) -> int:
-        """Compare the figures with the bounds, and print each that breaks one."""
+        """Compare the figures with the bounds, and print violations; return 1 if there are any, else 0."""
         if not self._figures:
             return 0
         first, last = self._figures[0], self._figures[-1]

@@ -36,7 +36,7 @@ NO_LIMIT = Limit()
 TARGET_S = 0.5
 OPENING_PLIES = 4
 LAST_SENSIBLE = 20
-"""Later, random actions alone lead to positions that are not over often enough."""
+"""Last ply for positions after sensible actions; after more plies, too many of these matches are over."""
 
 
 class Move(NamedTuple):

@@ -47,7 +47,7 @@ def main() -> None:
     if chosen.peer_python:
         sides["kaggle_import"] = [chosen.peer_python, *PEER]
     for command in sides.values():
-        cpu_s(command)  # reads the files from disk and compiles them to bytecode
+        cpu_s(command)  # the first run reads the files from disk and compiles them to bytecode
     turns = [{name: cpu_s(command) for name, command in sides.items()} for _ in range(chosen.rounds)]
     figures: dict[str, object] = {"benchmark": "start_speed", "rounds": chosen.rounds}
     figures["cpu_s"] = {name: round(statistics.median(turn[name] for turn in turns), 3) for name in sides}

@@ -181,7 +181,7 @@ def _rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def _count_left(folder: Path, wanted: list[str], figures: Counter[str]) -> None:
-    """Return the number of files that belong to nothing; SQLite keeps three for each store."""
+    """Count the files that belong to no store; SQLite keeps three for each store."""
     known = {name + side for name in wanted for side in ("", "-wal", "-shm", "-lock")}
     left = {file.name for file in folder.iterdir()} - known
     if left:

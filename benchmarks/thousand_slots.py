@@ -1,4 +1,4 @@
-"""Measures what a coordinator and a scheduler cost with a thousand slots; prints one JSON line a number.
+"""Measures the CPU time of coordinator and scheduler with up to a thousand slots; prints one JSON line each.
 
 Slots are threads of a few processes: they send the real messages over connections of their own, and their
 matches are so short that the messages are most of the work. One thread serves all connections of a process:
@@ -42,7 +42,7 @@ _BOTS = ("random", "random", "--game", "tic-tac-toe", "--nodes", "10", "--isolat
 
 
 def run_slots(address: str, keys: str, folder: str, num: int) -> None:
-    """Be `num` slots of one machine, until this process is killed."""
+    """Run `num` slots of one machine, until this process is killed."""
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     facts, machine = find_facts(num, 0.0), os.urandom(16).hex()
     setups: list[SlotSetup] = []
@@ -84,7 +84,7 @@ async def _serve(player: SlotPlayer) -> None:
 
 
 def measure(num_slots: int, num_matches: int) -> dict[str, Any]:
-    """Play a match of two bots on so many slots."""
+    """Play a match of two bots on `num_slots` slots; return the figures."""
     with cluster() as own:
         started = [
             _start(own, min(_PER_PROCESS, num_slots - before)) for before in range(0, num_slots, _PER_PROCESS)

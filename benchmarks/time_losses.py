@@ -1,9 +1,10 @@
 """Plays bots with 0.1 s a move, hosted as in a tournament, and counts late answers.
 
-python benchmarks/time_losses.py python benchmarks/time_losses.py --load 8 --cores 2
+    python benchmarks/time_losses.py
+    python benchmarks/time_losses.py --load 8 --cores 2
 
-The opponent, minimax:depth=1, answers at once, and matches begin where the board is half decided or lost:
-there a search does most work between two readings of the clock.
+The opponent, minimax:depth=1, answers at once. Matches begin in positions that are nearly decided or lost,
+where a search does most work between two readings of the clock.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Count(NamedTuple):
     over: int = 0
     """Moves that took longer than the limit without its margin."""
     longest_ms: int = 0
-    """Seconds of the longest move."""
+    """Duration of the longest move, in milliseconds."""
 
     def plus(self, result: MatchResult, player: int, limit_ms: float) -> Count:
         """Count one more match, in which the bot on trial was `player`."""
@@ -140,7 +141,7 @@ def seat(competitor: Competitor, game: Game) -> Seat:
 
 
 def opening(game: Game, spec: str, number: int, rng: Random) -> tuple[int, ...]:
-    """Return the first actions of a match: one in ten leads to a lost position, the others are drawn."""
+    """Return the first actions of a match: one in ten leads to a lost position, the others are random."""
     state = game.initial_state()
     if number % 10 == 0 and spec in LOST:
         for move in LOST[spec].split():

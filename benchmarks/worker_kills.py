@@ -31,8 +31,8 @@ _DEATHS = {"crash", "init_crash"}
 Kind = Literal["worker", "host", "starter"]
 _KINDS: tuple[Kind, ...] = ("worker", "host", "starter")
 _ROUNDS = 2
-"""Kills of each kind in a tournament. A third bot that is killed as it starts would be quarantined, and a
-match given up at the third death of its worker, as they must; other trials look at that."""
+"""Kills of each kind in a tournament. After a third one, a bot that is killed as it starts would be
+quarantined, or a match given up, as the rules require; other trials test that."""
 
 
 def main() -> None:
@@ -126,9 +126,9 @@ class WorkerTrials(Trials):
 
 
 def may_kill_bot(num_done: int, num_killed: int) -> bool:
-    """Return whether one more killed bot is no reason to quarantine one that is killed again and again.
+    """Return whether one more bot can be killed without a quarantine, even if it is always the same bot.
 
-    A bot that forfeits a tenth of twenty or more matches is quarantined, as it must be.
+    A bot that forfeits a tenth of twenty or more matches is quarantined.
 
     Args:
         num_done: matches with a result.
@@ -152,10 +152,10 @@ def _players(coordinator: int, kind: Kind) -> Iterator[int]:
 
 
 def _holds_socket(pid: int, command: bytes) -> bool:
-    """Distinguish a starter from the first process of a container: same command line, but no socket.
+    """Return whether a process is a starter: the first process of a container has no socket.
 
-    The oldest such process will not do: once the starter was killed, that is the first process of a
-    container, and the death of a bot would be counted as one of a starter.
+    Both have the same command line. The oldest such process is not always the starter: once the starter was
+    killed, it is the first process of a container, and a killed bot would count as a killed starter.
     """
     with suppress(OSError, ValueError):
         number = command.split(b"\0")[-2].decode("ascii")

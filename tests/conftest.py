@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from xdist.remote import Producer  # pyright: ignore[reportMissingTypeStubs] # it has none
     from xdist.scheduler import Scheduling  # pyright: ignore[reportMissingTypeStubs]
 
-# A busy machine is no failure of the code under test. Every run tries the same examples, so that a failure is
-# due to the change that it comes with; `pytest --hypothesis-profile explore` draws new ones.
+# A busy machine is no failure of the code under test. Every run tries the same examples, so that a new
+# failure is due to a change of the code; `pytest --hypothesis-profile explore` draws new examples.
 settings.register_profile("arena", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("arena")
@@ -50,7 +50,7 @@ def run_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def compiled_bots(run_folder: Path) -> None:
-    """Have the bundled searches compiled for processes of their own, as the preflight of a tournament does.
+    """Compile the bundled searches for use in separate processes, as the preflight of a tournament does.
 
     Without a preflight each process of `minimax` would compile for five seconds, each of `mcts` for two.
     """
@@ -59,7 +59,7 @@ def compiled_bots(run_folder: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def cores_of_the_tests() -> Iterator[None]:
-    """Undo claims of cores: a test or a fixture of a module that plays in process keeps the core that it got.
+    """Release claimed cores before and after each test: play in process claims a core and keeps it.
 
     Before the test as well as after it, because fixtures of a module or session run before this one.
     """
@@ -70,7 +70,7 @@ def cores_of_the_tests() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def priority_of_the_tests() -> Iterator[None]:
-    """Fail a test that lowers the priority of this process: what comes after it would wait for the others.
+    """Fail a test that lowers the priority of this process: later tests would get too little CPU.
 
     A referee in such a process looked at its bots too late, whenever other test processes were busy.
     """
@@ -92,7 +92,7 @@ def _return_to_all_cores() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Collect no garbage while tests are collected: that took a quarter of the CPU and found hardly any.
+    """Disable the garbage collector while tests are collected: it took a quarter of the CPU and found little.
 
     Later, full collections are rarer than usual. With Python's thresholds they took a fifth of the CPU of
     tests of the dashboard; a process now has up to 50 MB of garbage more. Set before `arena` is imported,
@@ -107,7 +107,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_finish() -> None:
-    """Move what was collected out of the garbage collector's sight.
+    """Exclude the collected tests from garbage collection.
 
     Each full collection would look through the 600,000 objects of all tests and of what they import: half a
     second, and a fifth of the time of some files. None of them is ever freed.
@@ -118,10 +118,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Scheduling | None:
-    """Have one process run all tests of the folder `house`, where whole files are distributed."""
+    """Run all tests of the folder `house` in one process if whole files are distributed to processes."""
     if config.getoption("dist") != "loadfile":
         return None
-    # Imported here, because it needs pytest-xdist, without which all other tests run as well.
+    # Imported here, because pytest-xdist is not needed for any other test.
     from house_scheduling import HouseScheduling
 
     return HouseScheduling(config, log)

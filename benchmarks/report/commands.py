@@ -17,7 +17,7 @@ PEERS = {
     "bitbully": ("BitBully", "bitbully"),
     CLONED: ("alpha-zero-general", "alpha-zero-general"),
 }
-"""Name and distribution of each peer, by the module that shows that it is installed."""
+"""Name and distribution of each peer, by a module that can be imported if it is installed."""
 SCRATCH = "SCRATCH"
 """Placeholder for a folder that all commands of a trial share."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 PAGE, RECORD = "benchmarks.md", "benchmarks.json"
 RATIOS, GAMES = "benchmarks-ratios.svg", "benchmarks-games.svg"
-HEAD = ("point", "beside", "ours", "theirs", "asked", "measured", "by")
+HEAD = ("figure", "compared with", "ours", "theirs", "target", "ratio", "script")
 
 
 class Circumstances(NamedTuple):
@@ -49,7 +49,7 @@ def write(folder: Path, measured: Sequence[Measured], about: Circumstances) -> N
     bars = _ratio_bars(measured)
     names = [RATIOS] if bars else []
     if bars:
-        note = "Medians, a line for their spread, red for what is asked; a logarithmic scale."
+        note = "Medians on a logarithmic scale; lines show the spread, red marks show targets."
         (folder / RATIOS).write_text(draw("Times as fast as its peer", note, bars, base=1), encoding="utf-8")
     if games := _game_bars(measured):
         note = "Matches of Connect Four a second on one core; a logarithmic scale."
@@ -138,7 +138,7 @@ def _circumstances(about: Circumstances) -> list[str]:
         f"Measured on {about.date}; medians of up to {about.trials} trials, in brackets the extremes.",
         f"Machine: {machine['cores']} cores of {machine['processor']},",
         f"{machine['system']}, {machine['python']}.",
-        f"Load: {loads[0]:g} at the beginning, {loads[1]:g} at the end, where {machine['cores']} fill it.",
+        f"Load: {loads[0]:g} at the beginning, {loads[1]:g} at the end; {machine['cores']} is a full load.",
         f"Ours: {own}. Peers: {', '.join(found) or 'none'}.",
     ]
     if missing := [name for module, (name, _) in PEERS.items() if module not in about.peers]:

@@ -88,7 +88,7 @@ def _net(batch: int, asked: float, *, whole: bool = False) -> Row:
     ours = "int8" if whole else "onnx"
     return Row(
         f"net/{'int8/' * whole}{batch}",
-        f"evaluations of the paper's net{' in whole numbers' * whole}, {batch} at once",
+        f"evaluations of the AlphaZero paper's net{', quantised' * whole}, {batch} at once",
         "positions/s",
         Figure("net_speed.py", f"per_cpu_s.{ours}_{batch}"),
         "PyTorch, eager",
@@ -233,7 +233,7 @@ ROWS = (
     _net(1, 8, whole=True),
     _net(64, 6, whole=True),
     *_selfplay("selfplay", "self-play in lockstep, 100 simulations a move", 8),
-    *_selfplay("selfplay_gumbel", "self-play in lockstep as it is trained with", 25),
+    *_selfplay("selfplay_gumbel", "self-play in lockstep, with the search of the training", 25),
     Row(
         "classifier/move",
         "a move of the classifier",
@@ -254,7 +254,7 @@ ROWS = (
     ),
     Row(
         "isolation/move",
-        "round trip to it, same core or not",
+        "round trip of a move to a sandboxed process, on any core",
         "µs",
         Figure("isolation_cost.py", "median.T2.move_us"),
     ),

@@ -26,11 +26,11 @@ BATCH = 3
 """Matches of one transaction in trials with limited file sizes."""
 MATCHES = 120
 POINTS = 300
-"""Number of single-match saves that is enough to reach the operation of this number, of any kind."""
+"""Number of saves of one match each, enough to reach every requested operation of any kind."""
 REOPENED = 2
 """Number of saves after which the store is reopened, because cached pages are not read again."""
 SIZE_STEP = 1024
-"""Bytes of a file, times the number of a trial, above which the system refuses to grow it."""
+"""Trial number n limits the size of files to n times as many bytes."""
 SIGNAL_S = 0.0005
 
 

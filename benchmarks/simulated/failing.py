@@ -53,10 +53,10 @@ _SHAPES: Final = {
 
 
 class Failing(apsw.VFS):
-    """Behaves as the real file system until it is told to fail."""
+    """Behaves as the real file system until it is switched to fail."""
 
     def __init__(self, name: str) -> None:
-        """Put itself between SQLite and the system, until it is unregistered."""
+        """Insert this file system between SQLite and the system calls, until it is unregistered."""
         super().__init__(name, "unix")
         self.has_failed = False
         """Whether the operation that must fail has been reached."""

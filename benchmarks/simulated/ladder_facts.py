@@ -40,7 +40,7 @@ class FirstMatch(NamedTuple):
 
 
 class LadderFacts(NamedTuple):
-    """All facts of one ladder."""
+    """Plan, matches and changes of one ladder."""
 
     num_planned: int
     num_dropped: int

@@ -112,9 +112,9 @@ def log_with_readers(path: Path, num_saves: int, num_readers: int, kind: str = "
     """Save while processes read all the time, or while one is stopped in the middle of a transaction.
 
     Args:
-        path: of an existing store.
-        num_saves: of `BATCH` matches each.
-        num_readers: processes.
+        path: path of an existing store.
+        num_saves: number of saves of `BATCH` matches each.
+        num_readers: number of processes that read.
         kind: `viewer` reads what a dashboard shows, `counter` counts all matches, `stuck` is stopped.
     """
     with Store.open(path) as store:

@@ -39,7 +39,7 @@ class Delete(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """The caller was told that this many transactions are stored."""
+    """The caller has been informed that this many transactions are stored."""
 
     num: int
 

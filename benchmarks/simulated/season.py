@@ -29,7 +29,7 @@ ELO_STEP = 60.0
 FIRST_MOVE_ELO = 35.0
 START = 1_750_000_000.0
 DAY_S = 86_400.0
-"""Between the starts of two tournaments: later ones begin later, as in any store."""
+"""Seconds between the starts of two tournaments, which begin one after another, as in any store."""
 VERSIONS = (
     '{"arena": "0.1.0", "python": "3.11.7", "platform": "linux x86_64", "isolation": {"tier": "T2", '
     '"failed": [], "kernel": "Linux 6.18.44 x86_64", "landlock": 7, "uid_kept": true}}'

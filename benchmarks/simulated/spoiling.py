@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 PAGE: Final = 4096
 FRAME: Final = 24 + PAGE
-"""Bytes of a page in the write-ahead log."""
+"""Bytes of a frame in the write-ahead log: a page and its header."""
 LOG_HEADER: Final = 32
 
 

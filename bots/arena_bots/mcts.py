@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 _PLAYOUTS = 1000
+"""Default number of playouts if nothing else limits a move."""
+# Bounds of the options `playouts`, `seconds`, `c` and `c_puct`.
 _MAX_PLAYOUTS = 10**9
 _MIN_SECONDS = 0.001
 _MAX_SECONDS = 3600.0
 _MAX_C = 100.0
-"""The first is the default number of playouts where nothing else limits a move; the others bound the
-options."""
 _C = {"tactical": 0.85, "uniform": 1.4}
 """Exploration constants of UCT for each kind of rollout; docs/reference/bots.md has the measurements."""
 _C_PUCT = 5.0

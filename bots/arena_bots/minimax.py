@@ -19,14 +19,12 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 _DEPTH = 5
+"""Default depth in plies if nothing else limits a move; it takes 0.1 ms a move."""
+# Bounds of the options `depth`, `seconds` and `nodes`.
 _MAX_DEPTH = 99
 _MIN_SECONDS = 0.001
 _MAX_SECONDS = 3600.0
 _MAX_NODES = 10**12
-"""The first is the default depth where nothing else limits a move: 0.1 ms a move.
-
-The others bound the options.
-"""
 
 
 class MinimaxBot:

@@ -1,4 +1,4 @@
-"""The bot `solver`: perfect play as far as the exact solver reaches, cautious play beyond its budget."""
+"""The bot `solver`: perfect play where the exact solver finishes within its budget, else cautious play."""
 
 from __future__ import annotations
 

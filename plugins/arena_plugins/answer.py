@@ -41,7 +41,7 @@ def as_integer(value: object, what: str) -> int:
         raise BotError(f"{what} is {value}, a bool")
     else:
         try:
-            number = operator.index(value)  # pyright: ignore[reportArgumentType] - that is the question asked
+            number = operator.index(value)  # pyright: ignore[reportArgumentType] - checked by the call itself
         except TypeError:
             raise BotError(f"{what} is {_short(value)}, not an integer") from None
     if not _LEAST <= number < _TOO_MUCH:
@@ -56,7 +56,7 @@ def as_float(value: object, what: str) -> float:
         BotError: `value` is not a number.
     """
     try:
-        return float(value)  # pyright: ignore[reportArgumentType] - that is the question asked
+        return float(value)  # pyright: ignore[reportArgumentType] - checked by the call itself
     except (TypeError, ValueError, OverflowError):
         raise BotError(f"{what} is {_short(value)}, not a number") from None
 

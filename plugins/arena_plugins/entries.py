@@ -178,7 +178,7 @@ def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[tuple[str, Entry],
         if normal in seen:
             continue
         seen.add(normal)
-        # Most of a hundred distributions declare something, and few something for the arena.
+        # Most distributions declare entry points, but few of them for the arena.
         if _GROUPS in (distribution.read_text("entry_points.txt") or ""):
             version = _version_in(header)
             found += [
@@ -189,9 +189,9 @@ def _installed(folders: tuple[tuple[str, int], ...]) -> tuple[tuple[str, Entry],
 
 
 def version_of(name: str) -> str:
-    """Return the version of an installed distribution, like `importlib.metadata.version`.
+    """Return the version of an installed distribution, like `importlib.metadata.version`, but faster.
 
-    That one parses all metadata, which contain the description: a millisecond for a long one.
+    The standard function parses all metadata including the description, which takes up to a millisecond.
 
     Raises:
         PackageNotFoundError: it is not installed.

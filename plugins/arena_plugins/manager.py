@@ -85,7 +85,7 @@ class Plugin:
                 f'the {noun} "{name}" has no hook {hook}; mark a function of that name @hookimpl'
             )
 
-    def make(self, options: Mapping[str, str], **arguments: object) -> Any:  # noqa: ANN401 - what the group says
+    def make(self, options: Mapping[str, str], **arguments: object) -> Any:  # noqa: ANN401 - depends on the group
         """Call the hook with the arguments it declares.
 
         Raises:

@@ -1,4 +1,4 @@
-"""What a bot says about a position: one type from the referee to the screen."""
+"""The type of a bot's remarks about a position, used by referee, store and viewers."""
 
 from __future__ import annotations
 

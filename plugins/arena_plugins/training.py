@@ -119,7 +119,7 @@ class TrainingContext(Protocol):
         """Store matches as an unrated tournament of the run; return their number."""
         ...
 
-    def remote(  # noqa: PLR0913 - what is called, with what, where
+    def remote(  # noqa: PLR0913 - function, arguments and options of one call
         self,
         function: str,
         shard: bytes,

@@ -79,7 +79,7 @@ def read_arrays(data: bytes, name: str, *, max_bytes: int) -> dict[str, NDArray[
 
 
 def write_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return the content of an `.npz` file, which depends on the arrays alone; NumPy's contains the time."""
+    """Return the content of an `.npz` file, which depends only on the arrays; NumPy would add the time."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():

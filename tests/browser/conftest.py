@@ -1,4 +1,4 @@
-"""A browser, and pages for it: a folder that is written here, or a server that runs somewhere."""
+"""Fixtures: a browser, and pages for it from a folder that is written here, or from a running server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Yield Chromium of the distribution."""
+    """Yield the Chromium of the distribution."""
     # Imported here, because every run collects these tests, and few select them.
     from playwright.sync_api import sync_playwright
 

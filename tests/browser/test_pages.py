@@ -1,4 +1,4 @@
-"""Every page in Chromium: it fits its window, is safe, small, complete without a script, and can be heard."""
+"""Every page in Chromium: fits its window, is safe and small, complete without a script, and accessible."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 WIDTHS = (320, 390, 768, 1400, 700, 384)
-"""Of windows, in CSS pixels; the last ones are those of 1400 and 768 px at 200 %."""
+"""Widths of windows in CSS pixels; the last two are windows of 1400 and 768 px at 200 % zoom."""
 _OVERFLOW = "[document.documentElement.scrollWidth, innerWidth]"
 _OUTLINE = """() => ({
   headings: [...document.querySelectorAll("h1,h2,h3")].map(each => Number(each.tagName[1])),
@@ -48,7 +48,7 @@ _COLOURS = """["--paper", "--b", "--sheet"].map(
   name => getComputedStyle(document.documentElement).getPropertyValue(name))"""
 _MOST_TABS = 25
 _PAPER_WIDTH = 960
-"""CSS pixels: about A4 at 96 dpi and the scale to which browsers shrink a page for paper at most."""
+"""Width in CSS pixels of A4 at 96 dpi and the smallest scale to which browsers shrink a page for printing."""
 _PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 
 
@@ -96,7 +96,8 @@ def test_a_page_needs_three_requests_and_is_small(browser: Browser, site: Site) 
         page.on("request", lambda request, asked=asked: asked.append(request.url))
         page.goto(address, wait_until="domcontentloaded")
         page.close()
-        # A stream comes after these. A browser asks for some icon in any case, and shows the page meanwhile.
+        # A stream is opened only after these. A browser requests an icon in any case, and shows the page
+        # meanwhile.
         assert len([url for url in asked if "stream" not in url and "icon" not in url]) <= 3, asked
     for address in site.pages:
         if not address.startswith("file:"):
@@ -114,7 +115,7 @@ def test_without_a_script_all_is_there(browser: Browser, site: Site) -> None:
         words: list[str] = []
         for page in (plain, full):
             page.goto(address, wait_until="domcontentloaded")
-            # The first to look at a tournament may come before its ratings are computed.
+            # The first request for a tournament may arrive before its ratings are computed.
             while page.get_by_text("computing ratings").count():
                 page.reload(wait_until="domcontentloaded")
             words.append(page.locator("main").inner_text())
@@ -208,7 +209,7 @@ def test_names_are_shown_as_text(browser: Browser, site: Site, scheme: str) -> N
 def test_first_paint(
     browser: Browser, site: Site, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Load pages of each kind cold; the times are printed, since they are those of the machine."""
+    """Load pages of each kind cold; the times are printed and not judged, as they depend on the machine."""
     kinds = [
         site.first,
         site.match(),

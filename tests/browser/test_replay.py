@@ -1,4 +1,4 @@
-"""A replay in Chromium: keys and links, the address, the board, the curve and the moves agree at each ply."""
+"""A replay in Chromium: keys, links, address, board, curve and moves agree at each ply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The distributions of this checkout, built once for all test processes of a run, without network."""
+"""The distributions of this checkout, built once without network for all test processes of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from source_tree import ROOMS, ROOT
 
 @dataclass(frozen=True)
 class Built:
-    """Where the files of one build lie."""
+    """Paths of the files of one build."""
 
     sdist: Path
     wheel: Path
@@ -25,12 +25,12 @@ class Built:
 
 @pytest.fixture(scope="session")
 def wheel_python(built: Built, run_folder: Path) -> Path:
-    """Return the interpreter of an environment with pip and the wheel; libraries come from outside."""
+    """Return the interpreter of an environment with pip and the wheel; libraries come from outside it."""
     folder = run_folder / "wheel-only"
     python = folder / "venv" / "bin" / "python"
 
     def make() -> None:
-        # Its pip is that of the tests: to install another one took four seconds of CPU.
+        # Its pip is that of the test environment: installing another one took four seconds of CPU.
         run_child([sys.executable, "-m", "venv", "--without-pip", folder / "venv"], cwd=folder)
         install = ["--python", python, "install", "--no-deps", "--no-index", built.wheel]
         run_child([sys.executable, "-m", "pip", *install], cwd=folder)

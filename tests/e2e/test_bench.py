@@ -1,4 +1,4 @@
-"""Quick benchmarks: every script answers, every row finds its figures; speed is not judged."""
+"""Quick runs of the benchmarks: every script and every row has figures; speed is not judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPENSPIEL = {
     "uct/10000",
 }
 ALONE = {"store/bulk", "store/leaderboard", "alphabeta/empty/5", "alphabeta/middle/5"}
-"""Ratios to our own plain ways, which need no peer."""
+"""Rows that compare two implementations of our own, and need no peer."""
 
 
 @pytest.mark.slow

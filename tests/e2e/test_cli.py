@@ -1,4 +1,4 @@
-"""The command as a process: pipes that close, disks that fill, signals, terminals without Unicode."""
+"""The command as a process: closed pipes, full disks, signals, terminals without Unicode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INTERRUPTED = "Tournament was interrupted. To resume: arena resume cup-7"
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder whose store holds 400 matches."""
+    """Return a folder whose store has 400 matches."""
     folder = tmp_path_factory.mktemp("played")
     cup = [*CUP, "--executor", "inline", "--rounds", "200", "--quiet"]
     run_child(cup, cwd=folder, env=arena_environment(folder))
@@ -33,12 +33,12 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 LONG = pytest.mark.parametrize("running", [2000], indirect=True)
-"""For tests that start a command beside it, which a busy machine may let wait: most of a minute of play."""
+"""A longer tournament, most of a minute of play, for tests that run a second command meanwhile."""
 
 
 @pytest.fixture
 def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
-    """Give a tournament that has finished its first match and has many to go."""
+    """Yield a tournament that has finished its first match and has many left."""
     rounds = str(getattr(request, "param", 400))
     with subprocess.Popen(  # noqa: S603 - our own command
         [*CUP, "--rounds", rounds, "--name", "cup-7"],
@@ -100,7 +100,7 @@ def test_a_tournament_is_run_by_one_process_alone(running: subprocess.Popen[str]
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    """The limit on the size of files stands for a disk without room."""
+    """A limit on the size of files stands for a full disk."""
     env = arena_environment(tmp_path)
     cup = shlex.join([*CUP, "--rounds", "400", "--name", "cup-7", "--quiet"])
     done = run_child(["sh", "-c", f"ulimit -f 700; exec {cup}"], cwd=tmp_path, env=env, check=False)

@@ -1,4 +1,4 @@
-"""Worker machines from the command line: what is refused at once, and a run on slots of this machine."""
+"""Worker machines from the command line: immediate refusals, and a run on slots of this machine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MATCH = (
     "3",
 )
 BOUND_S = 6.0
-"""Seconds of wall time to a refusal; a busy machine has ten times as long."""
+"""Maximum wall time of a refusal in seconds; multiplied by ten on a busy machine."""
 
 
 def arena(folder: Path, *words: str, deadline: float = 10 * BOUND_S) -> CompletedProcess[str]:
@@ -120,7 +120,7 @@ def test_a_run_on_slots_of_this_machine_is_that_of_this_process(tmp_path: Path) 
         assert done.returncode == 0, done.stderr
         assert "arena worker" not in done.stdout + done.stderr, "it starts its slots itself"
         listed = arena(tmp_path, "matches", "--format", "json", *store)
-        # The list is in the order in which matches ended, and two slots may end theirs in another one.
+        # The list is in the order in which matches ended, which may differ with two slots.
         found.append(sorted(json.loads(listed.stdout), key=operator.itemgetter("number")))
     for one, other in zip(*found, strict=True):
         for key in ("number", "outcome", "moves", "hash"):

@@ -1,4 +1,4 @@
-"""No command imports a file of the folder it is called in, whatever modules that file is named after."""
+"""No command imports a file of the current folder, even if it has the name of a module."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMANDS = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Make a folder full of traps; each leaves its name in a file when it is imported."""
+    """Make a folder of files named like modules; each of them records its name when it is imported."""
     canary = tmp_path / "canary"
     place = tmp_path / "place"
     place.mkdir()
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Share compiled kernels among these tests alone: the first that needs them compiles among the traps."""
+    """Use a separate cache of compiled kernels, so that these tests compile kernels in that folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
@@ -83,13 +83,13 @@ def test_a_command_reads_none(words: tuple[str, ...], folder: Path) -> None:
         run_arena(("match", "random", "minimax", *FAST, "--games", "1"), folder)
     done = run_arena(words, folder)
     assert caught(folder.parent) == ""
-    # So it did what it was to do, or was told to stop by the end of its input.
+    # The command completed its work, or ended at the end of its input.
     assert done.returncode in ({0, 1} if words[0] in {"play", "doctor"} else {0}), done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_python_m_arena_reads_none_but_what_python_takes_for_the_arena(folder: Path) -> None:
-    (folder / "arena.py").unlink()  # Python itself runs this one, before any line of ours
+    (folder / "arena.py").unlink()  # Python itself would run this file, before any code of the arena
     command = [sys.executable, "-m", "arena", "bots", "list"]
     done = subprocess.run(  # noqa: S603 - as above
         command, cwd=folder, env=environment(folder.parent), capture_output=True, text=True, check=True
@@ -99,7 +99,7 @@ def test_python_m_arena_reads_none_but_what_python_takes_for_the_arena(folder: P
 
 
 def dashboard(words: tuple[str, ...], folder: Path) -> None:
-    """Open the dashboard on a terminal, wait until what it plays is stored, and close it."""
+    """Open the dashboard on a terminal, wait until its matches are stored, and close it."""
     assert ARENA is not None
     own, other = pty.openpty()
     logs = folder.parent / "home" / "logs" / "started"

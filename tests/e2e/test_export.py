@@ -24,7 +24,7 @@ DEADLINE = 120.0
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a store of 600 matches."""
+    """Return a store with 600 matches."""
     folder = tmp_path_factory.mktemp("filled")
     fill(folder / "arena.db", num=600)
     return folder / "arena.db"
@@ -39,7 +39,7 @@ import sys, time
 from arena.export import _job
 _job.canonical_of = lambda *_: time.sleep(600)
 """
-"""An export that never ends: its first block is waited for."""
+"""A program that exports but never finishes its first block."""
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -52,7 +52,7 @@ def test_a_stopped_export_leaves_nothing(store: Path, tmp_path: Path, kind: sign
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        # What is being written is there before any of it is read.
+        # The output folder is created before any match is read.
         while not list(tmp_path.iterdir()):
             assert process.poll() is None
             time.sleep(0.01)
@@ -66,7 +66,7 @@ def test_a_stopped_export_leaves_nothing(store: Path, tmp_path: Path, kind: sign
 @pytest.mark.parametrize("form", ["npz", "parquet", "csv", "pgn"])
 def test_a_full_disk_is_told_and_leaves_nothing(store: Path, tmp_path: Path, form: str) -> None:
     def no_room() -> None:
-        # More than what two processes that read a store share, less than the files of an export.
+        # More than the shared memory of two readers of a store, less than the files of an export.
         resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
     done = subprocess.run(  # noqa: S603 - our own command

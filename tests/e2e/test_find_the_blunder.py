@@ -1,4 +1,4 @@
-"""The way of the lesson: a tournament, a lost match, its blunder, play from there, and the export."""
+"""The steps of the tutorial: a tournament, a lost match, its blunder, playing on, and the export."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEADLINE_S = 120.0
 
 
 async def until(pilot: Pilot[None], app: Dashboard, condition: Callable[[], object]) -> None:
-    """Let the app work until something is so."""
+    """Let the app run until a condition is true."""
     end = asyncio.get_running_loop().time() + DEADLINE_S
     while not condition():
         assert asyncio.get_running_loop().time() < end, "\n".join(screen_lines(app))
@@ -46,13 +46,13 @@ async def until(pilot: Pilot[None], app: Dashboard, condition: Callable[[], obje
 
 
 def shown(app: Dashboard) -> str:
-    """Give what is on the screen."""
+    """Return the text on the screen."""
     return "\n".join(screen_lines(app))
 
 
 @pytest.fixture
 def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """Give a store with a small tournament, so that there is something to watch."""
+    """Return a command line whose store has a small tournament to watch."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     line = CommandLine(tmp_path)
     line("tournament", "random", "minimax:depth=1", *FAST, "--rounds", 1, "--srand", 7, "--name", "warm-up")
@@ -60,11 +60,11 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
 
 
 async def hold(pilot: Pilot[None], app: Dashboard) -> None:
-    """Start the tournament of the lesson by the form, and wait for its end."""
+    """Start the tutorial's tournament by the form, and wait for its end."""
     await pilot.press("7")
     await until(pilot, app, lambda: isinstance(app.screen, TournamentsScreen))
     await pilot.press("n")
-    # A screen is on top before it has its fields.
+    # A screen may be shown before its fields exist.
     await until(pilot, app, lambda: "[ Start ]" in shown(app))
     screen = app.screen
     assert isinstance(screen, NewTournamentScreen)
@@ -81,7 +81,7 @@ async def hold(pilot: Pilot[None], app: Dashboard) -> None:
 
 
 async def find(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
-    """Go to the blunder of a match that was lost and judged."""
+    """Go to the blunder of a lost and graded match."""
     await pilot.press("3")
     await until(pilot, app, lambda: isinstance(app.screen, MatchesScreen) and app.screen.query(MatchList))
     await pilot.press("slash", *"bot:minimax:depth=9 result:0-1", "enter")
@@ -94,7 +94,7 @@ async def find(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
 
 
 async def play_on(pilot: Pilot[None], app: Dashboard, lost: StoredMatch) -> None:
-    """Play on from before the blunder, with a hint and an undo, and go back."""
+    """Play on from the position before the blunder, with a hint and an undo, and return."""
     await pilot.press("left", "p")
     await until(pilot, app, lambda: isinstance(app.screen, PlayScreen) and app.screen.seen.can_move)
     screen = app.screen

@@ -1,4 +1,4 @@
-"""A terminal, systemd or `timeout` signals the whole process group of a run: no bot is charged with it."""
+"""A signal to the process group of a run, as from a terminal, systemd or `timeout`: no bot is blamed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ARENA = (sys.executable, "-m", "arena")
 DEADLINE = 240.0
 EACH = 2
-"""Matches that the bot of these tests plays in a process; in the next one it never answers."""
+"""Number of matches that the bot plays in a process; in the next match it never answers."""
 SLEEPER = f"""
 import time
 from arena_plugins import PlayResult, hookimpl
@@ -59,7 +59,7 @@ CUP = (
 
 
 class GroupRun:
-    """A run that leads a process group of its own, as a command at a terminal does."""
+    """A run that leads its own process group, as a command in a terminal does."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder = folder
@@ -83,7 +83,7 @@ class GroupRun:
         self._await(lambda: f"Started game {number} " in self.out)
 
     def await_words(self, words: str) -> None:
-        """Wait for words on stderr."""
+        """Wait for a text on stderr."""
         self._await(lambda: words in self.err)
 
     def signal(self, number: signal.Signals) -> None:
@@ -91,7 +91,7 @@ class GroupRun:
         os.killpg(self.process.pid, number)
 
     def await_end_of_group(self) -> None:
-        """Wait until no process of the group is left; the tracker of multiprocessing ends a moment later."""
+        """Wait until no process of the group is left; the resource tracker of multiprocessing ends last."""
         deadline = time.monotonic() + DEADLINE
         with suppress(ProcessLookupError):
             while True:
@@ -133,7 +133,7 @@ def test_a_signal_to_the_group_charges_no_bot(
     start: Callable[..., GroupRun], tmp_path: Path, isolation: str, endings: tuple[signal.Signals, ...]
 ) -> None:
     (tmp_path / "sleeper.py").write_text(SLEEPER)
-    # The best tier that this machine has, or none.
+    # The strongest tier of this machine, or none.
     tier = ("--isolation", isolation, "--require-tier", "T0")
     command = (*CUP, *tier, "--st", "10000", "--concurrency", "1")
     for turn, ending in enumerate(endings, 1):
@@ -142,14 +142,14 @@ def test_a_signal_to_the_group_charges_no_bot(
         run.await_match(EACH * turn + 1)
         run.signal(ending)
         if ending == signal.SIGINT:
-            # The running match goes on, whose bot never answers.
+            # The running match continues; its bot never answers.
             run.await_words("stopping: running matches end and are stored; Ctrl-C again ends them now")
             assert run.process.poll() is None
             run.signal(ending)
         assert run.process.wait(DEADLINE) == 3, run.err
         assert "Traceback" not in run.err
         assert "died" not in run.err
-        # The reason is that of the first order.
+        # The reported reason is that of the first order.
         reason = "a stop" if ending == signal.SIGINT else "an immediate stop"
         assert re.search(
             rf"^stopped after \d+ of 100 matches: {reason} was requested$", run.err, re.MULTILINE
@@ -157,7 +157,7 @@ def test_a_signal_to_the_group_charges_no_bot(
         with Store.open(tmp_path / "arena.db", read_only=True) as store:
             matches = list(store.matches.of_tournament(1))
             assert store.integrity.check() == []
-        # Each stop leaves one match undone, which is played again first.
+        # Each stop leaves one match unfinished, which is played again first.
         ends = {(match.number, match.attempt): match.termination for match in matches}
         assert [key for key, end in ends.items() if end == "aborted"] == [
             (EACH * done + 1, 0) for done in range(1, turn + 1)

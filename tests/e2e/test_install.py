@@ -1,4 +1,4 @@
-"""Wheels of strangers: the template's plays, a malicious one runs nowhere but in the processes of its bot."""
+"""Third-party wheels: the template's bot plays; malicious code runs only in the processes of its bot."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_template_plays_a_tournament(tmp_path: Path) -> None:
 
 
 def malicious_wheel(folder: Path, start: Path, bot: Path) -> Path:
-    """Make a wheel of traps: `start` tells of code that runs by itself or as no bot, `bot` of the bot's."""
+    """Make a malicious wheel: the code of the bot creates `bot`; other code that runs creates `start`."""
     trace = LEAVES_A_TRACE.format(canary=str(start))
     files: dict[str, str] = dict.fromkeys(
         ("sitecustomize.py", "usercustomize.py", "evil_game.py", "setup.py"), trace
@@ -80,11 +80,11 @@ def test_a_malicious_wheel_runs_in_its_own_processes_alone(tmp_path: Path) -> No
     assert {row["name"]: row["status"] for row in listed}["evil"] == "ok"
     auto = json.loads(arena(tmp_path, "doctor", "--format", "json").stdout)["auto"]
     arena(tmp_path, "tournament", "evil", "random", *PLAY, "--require-tier", auto)
-    # From T2 on not even its bot can leave a trace.
+    # In T2 and T3 not even its bot can create the file.
     assert bot.exists() == (auto < "T2")
 
     arena(tmp_path, "tournament", "evil", "random", *PLAY, "--isolation", "T1", "--require-tier", "T1")
     programs = {json.loads(line).rpartition("/")[2] for line in bot.read_text().splitlines()}
-    # The script of a host and, on a machine without T2, of the list.
+    # `bootstrap.py` is the script of a host; on a machine without T2, `-c` is that of the listing.
     assert programs == {"bootstrap.py"} or (auto < "T2" and programs == {"bootstrap.py", "-c"})
     assert not start.exists()

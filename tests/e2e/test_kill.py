@@ -1,4 +1,4 @@
-"""Tournaments that are killed at any moment end as if they had not been; `make kill-trials` tries longer."""
+"""Tournaments that are killed at any moment have the results of undisturbed ones; see `make kill-trials`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 def test_kill_9(tmp_path: Path) -> None:
     script = ROOT / "benchmarks" / "kill_trials.py"
-    # A tournament of these takes half the CPU of one whose bots load compiled kernels. The second
-    # of two is resumed by two processes at once.
+    # A tournament of these bots takes half the CPU of one with compiled kernels. In the second of two trials,
+    # two processes resume at once.
     command = [sys.executable, script, "--trials", "2", "--rounds", "20", "--bots", "random", "random"]
     figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)
 
@@ -52,7 +52,7 @@ def test_killed_restores_and_upgrades(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_killed_workers_bots_and_starters(tmp_path: Path) -> None:
     script = ROOT / "benchmarks" / "worker_kills.py"
-    # Every killed process is replaced by a new one, and those of `random` load no compiled kernels.
+    # Every killed process is replaced; processes of `random` need not load compiled kernels.
     bots = ("--bots", "random", "random")
     command = [sys.executable, script, "--kills", "3", "--rounds", "120", *bots]
     figures = json.loads(run_child(command, cwd=tmp_path, deadline=900).stdout)

@@ -1,4 +1,4 @@
-"""The lessons on training are followed word for word with smaller numbers, and lead where they say."""
+"""The tutorials on training, run as written with smaller numbers, have the described results."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class Followed(NamedTuple):
-    """What a reader has in the end."""
+    """The state after all commands of a tutorial."""
 
     folder: Path
     said: str
     """What all commands wrote to stdout."""
 
     def exam(self, store: str) -> list[StoredMatch]:
-        """Return the matches of the tournament at the end."""
+        """Return the matches of the tutorial's last tournament."""
         with open_store(str(self.folder / store), read_only=True) as opened:
             return opened.matches.newest(MatchFilter(tournament="exam"), limit=1000)
 
     def provenance(self, name: str) -> dict[str, dict[str, object]]:
-        """Return what is told of weights."""
+        """Return the provenance of a weights file."""
         return tomllib.loads((self.folder / f"{name}.provenance.toml").read_text(encoding="utf-8"))
 
 

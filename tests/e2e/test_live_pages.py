@@ -1,4 +1,4 @@
-"""A server beside a tournament: pages follow it over connections that break, and a store that goes away."""
+"""A server beside a tournament: pages follow it over broken connections and a store that is moved away."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _PAGE_FRAME = re.compile(r'data-frame="([^"]+)"')
 
 
 class _Place(NamedTuple):
-    """Where a server listens, and the store that it shows."""
+    """The address of a server, and its store."""
 
     port: int
     db: Path
     tournament: subprocess.Popen[bytes]
     streams: list[_Stream]
-    """All that were opened, so that they can be closed."""
+    """All opened streams, so that they can be closed."""
 
     def get(self, path: str) -> str:
         with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=DEADLINE_S) as answer:
@@ -44,12 +44,12 @@ class _Place(NamedTuple):
 
 
 class _Stream:
-    """A connection to a stream, read as bytes as they come."""
+    """A connection to a stream, read as raw bytes."""
 
     def __init__(self, port: int, path: str, last: str) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
         again = f"Last-Event-ID: {last}\r\n" if last else ""
-        # By HTTP/1.0 the bytes of the stream come as they are, without the lengths of its pieces.
+        # With HTTP/1.0 the stream is not chunked.
         self._socket.sendall(f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n{again}\r\n".encode())
         head = b""
         while not head.endswith(b"\r\n\r\n"):
@@ -58,7 +58,7 @@ class _Stream:
         self._unread = b""
 
     def more(self, num: int = 65_536, timeout: float | None = None) -> bytes:
-        """Return whole events as they come; nothing after `timeout` seconds."""
+        """Return whole events as they arrive; nothing after `timeout` seconds."""
         self._socket.settimeout(DEADLINE_S if timeout is None else timeout)
         try:
             self._unread += self._socket.recv(num)
@@ -127,7 +127,7 @@ def test_a_tournament_is_followed_over_connections_that_break(place: _Place) -> 
     num_cuts = 0
     while place.tournament.poll() is None:
         calm.hear(whole.more(timeout=0.05))
-        # Some of its bytes, often half an event; then the connection is gone.
+        # Read part of the stream, often half an event, and break the connection.
         cut = place.stream(after=frame[1], last=broken.frame)
         for _ in range(3):
             chunk = cut.more(300 + 97 * num_cuts % 4000, timeout=0.1)
@@ -138,7 +138,7 @@ def test_a_tournament_is_followed_over_connections_that_break(place: _Place) -> 
     assert num_cuts > 3
     assert place.tournament.returncode == 0
     done = re.compile(r"[>,] ?18/18 matches, 100 %")
-    # Tables are made at most every two seconds: the last ones may come behind the end.
+    # Tables are rendered at most every two seconds, so the last ones may arrive after the end.
     while "ended" not in calm.elements["progress"] or calm.elements["ranking"].count("/12<") < 3:
         calm.hear(whole.more())
     assert done.search(calm.elements["progress"])
@@ -148,7 +148,7 @@ def test_a_tournament_is_followed_over_connections_that_break(place: _Place) -> 
         numbers += [int(event.id.rpartition(".")[2]) for event in events_of(chunk)]
         broken.hear(chunk)
         calm.hear(whole.more(timeout=0.5))
-    # Each frame once and none left out, although no connection lived long.
+    # Each frame arrived exactly once, although every connection was short.
     assert numbers == list(range(int(frame[1].rpartition(".")[2]) + 1, numbers[-1] + 1))
     fresh = Reader()
     while not fresh.elements:
@@ -159,7 +159,7 @@ def test_a_tournament_is_followed_over_connections_that_break(place: _Place) -> 
 
 
 def _store_moves(place: _Place, stream: _Stream, reader: Reader) -> None:
-    """Move the store away and back: viewers keep what they see, are told why, and are told no more."""
+    """Move the store away and back: viewers keep their content and see a notice until the store is back."""
     before = dict(reader.elements)
     files = [place.db.with_name(place.db.name + end) for end in ("", "-wal", "-shm")]
     there = [(path, path.with_name(f"away-{path.name}")) for path in files if path.exists()]
@@ -169,7 +169,7 @@ def _store_moves(place: _Place, stream: _Stream, reader: Reader) -> None:
         reader.hear(stream.more())
     assert "is gone" in reader.elements["trouble"]
     assert reader.elements | {"trouble": ""} == before | {"trouble": ""}
-    # Who comes back meanwhile gets what was shown last.
+    # A viewer that reconnects meanwhile gets the last content.
     again = Reader()
     while not again.elements:
         again.hear(place.stream().more())
@@ -179,6 +179,6 @@ def _store_moves(place: _Place, stream: _Stream, reader: Reader) -> None:
         away.rename(path)
     while "hidden" not in reader.elements["trouble"]:
         reader.hear(stream.more())
-    # All is read anew: of matches that are over the last few stand on the wall, with the times of their rows.
+    # The store is read again, so the wall shows the last finished matches, with the times of their rows.
     for name in ("progress", "waits", "ranking", "faults"):
         assert reader.elements[name] == before[name]

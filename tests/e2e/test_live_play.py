@@ -1,4 +1,4 @@
-"""A tournament in a process of its own, and those who watch and steer it from others."""
+"""A tournament in its own process, with viewers and commands in other processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MORE = ("--openings", "none", "--rounds", "6", "--srand", "5", "--st", "600")
 
 
 def until(what: str, is_so: Callable[[], object]) -> None:
-    """Ask again and again, until it is so."""
+    """Poll until a condition is true."""
     end, pause = time.monotonic() + DEADLINE_S, threading.Event()
     while not is_so():
         assert time.monotonic() < end, f"in vain: {what}"
@@ -49,10 +49,10 @@ class Watcher:
         self.feed = StoreFeed(str(db), 1)
         self.model = Model()
         self.stalled: set[int] = set()
-        """Numbers of the matches that stood still at any moment."""
+        """Numbers of the matches that were stalled at any moment."""
 
     def sees(self, is_so: Callable[[LiveView], object]) -> bool:
-        """Take what is new, and say whether it is so now."""
+        """Apply new events, and return whether a condition is true of the view."""
         batch = self.feed.poll()
         if batch is not None:
             view = self.model.view if batch.view is None else batch.view
@@ -64,26 +64,26 @@ class Watcher:
         return bool(is_so(self.model.view))
 
     def warning(self) -> str:
-        """Give what the header says of the coordinator."""
+        """Return the header's warning about the coordinator."""
         self.sees(lambda _: True)
         return self.model.health.warning(time.time())
 
 
 class Place(NamedTuple):
-    """Where everything of a test lies."""
+    """The files of a test."""
 
     folder: Path
     db: Path
     gate: Path
-    """While it is there, `strange` moves at once; else it waits for it in every match."""
+    """While this file exists, `strange` moves at once; otherwise it waits for it in every match."""
 
     def start(self, *words: str) -> Launched:
-        """Start a tournament whose first match waits until the gate is opened."""
+        """Start a tournament whose first match waits until the gate file exists."""
         bot = _BUSY.format(folder=self.folder)
         return start([*(words or ("match",)), *_OPTIONS, *_MORE, "--", bot, "random"])
 
     def plain(self, name: str) -> subprocess.Popen[bytes]:
-        """Start a viewer that prints lines into a file."""
+        """Start a viewer that prints lines to a file."""
         with (self.folder / name).open("wb") as output:
             return subprocess.Popen(
                 [sys.executable, "-m", "arena", "watch", "--plain"],
@@ -93,7 +93,7 @@ class Place(NamedTuple):
             )
 
     def lines(self, name: str) -> list[str]:
-        """Give what it printed."""
+        """Return the lines that a viewer printed."""
         return (self.folder / name).read_text("utf-8").splitlines()
 
 
@@ -113,7 +113,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 
 @pytest.fixture
 def started(place: Place) -> Iterator[Launched]:
-    """Start a match of 12, planned, in which `strange` has not moved yet."""
+    """Start a match of 12 planned games, in which `strange` has not moved yet."""
     launched = place.start()
     assert follow(launched).name == "match-1"
     yield launched
@@ -252,11 +252,11 @@ def test_what_cannot_be_held_says_why(place: Place) -> None:
 
 
 def _workers(coordinator: int) -> list[int]:
-    """Give the processes that play for a coordinator."""
+    """Return the worker processes of a coordinator."""
     children = Path(f"/proc/{coordinator}/task/{coordinator}/children").read_text("ascii").split()
     found: list[int] = []
     for child in children:
-        # A child of another kind may just have been collected.
+        # A child of another kind may have been reaped just before.
         with suppress(OSError):
             if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
                 found.append(int(child))

@@ -1,4 +1,4 @@
-"""Runs that lose their tournament, their store or their temporary files: what they told of is stored."""
+"""Runs that lose their tournament, store or temporary files: every reported result is stored."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ DEADLINE = 120.0
 
 
 class Run(NamedTuple):
-    """A run that plays, and what it prints."""
+    """A run that plays, and its output."""
 
     process: subprocess.Popen[bytes]
     folder: Path
 
     @property
     def told(self) -> list[int]:
-        """The numbers of the matches that it told of."""
+        """The numbers of the matches that it reported."""
         return [int(number) for number in re.findall(r"^Finished game (\d+) ", self.out, re.MULTILINE)]
 
     @property
@@ -58,7 +58,7 @@ class Run(NamedTuple):
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """Yield a run of far more matches than it can play, some of which it has told of."""
+    """Yield a run of far more matches than it can play, some of which it has reported."""
     (tmp_path / "tmp").mkdir()
     env = {**arena_environment(tmp_path), "TMPDIR": str(tmp_path / "tmp")}
     command = [*CUP, "--rounds", "100000", "--name", "cup"]
@@ -74,7 +74,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 
 def wait_for(run: Run, number: int) -> None:
-    """Wait until a run has told of so many matches."""
+    """Wait until a run has reported `number` matches."""
     deadline = time.monotonic() + DEADLINE
     while len(run.told) < number and run.process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -82,7 +82,7 @@ def wait_for(run: Run, number: int) -> None:
 
 
 def silence(run: Run) -> None:
-    """Stop a run while it does not hold the write lock, and let it have written its last a minute ago."""
+    """Stop a run while it does not hold the write lock, and date its last heartbeat back by a minute."""
     settings = FileSettings(place=run.db, busy_ms=100)
     for _ in range(1000):
         run.process.send_signal(signal.SIGSTOP)
@@ -127,7 +127,7 @@ def test_a_stopped_run_is_replaced_and_tells_of_nothing_more(run: Run) -> None:
 
 def test_a_store_that_is_taken_away_is_given_its_results_back(run: Run) -> None:
     run.arena("db", "backup", "backup.db")
-    # Results are stored before they are told, so at least one of these is not in the copy.
+    # Results are stored before they are reported, so at least one of these is missing in the copy.
     wait_for(run, len(run.told) + 20)
     (run.folder / "lost").mkdir()
     for name in ("", "-wal", "-shm"):

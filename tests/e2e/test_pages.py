@@ -1,4 +1,4 @@
-"""README, tutorials, how-tos and references are followed word for word, from the wheel alone."""
+"""The commands of README, tutorials, how-tos and references, run as written with the installed wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`arena play`: by lines in all games, on a terminal with the mouse, after its coordinator was killed."""
+"""`arena play`: by lines in all games, on a terminal with the mouse, and after its coordinator was killed."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 DEADLINE_S = 120.0
 RESULTS = {1.0: "1-0", 0.0: "1/2-1/2"}
 FIRST_LEGAL = f'exec:cmd="sh {ROOT / "docs/examples/first-legal.sh"}"'
-"""Plays the first legal action."""
+"""A bot that plays the first legal action."""
 
 
 class Person:
-    """Somebody who plays by lines."""
+    """A person who plays by lines."""
 
     def __init__(self, folder: Path, *words: str) -> None:
         self.env = {**os.environ, "ARENA_HOME": str(folder / "home"), "ARENA_DB": str(folder / "arena.db")}
@@ -46,7 +46,7 @@ class Person:
         self.output = ""
 
     def prompt(self) -> str:
-        """Read to the next prompt, or to the end; give what was printed since the last one."""
+        """Read up to the next prompt, or to the end; return the new output."""
         said, end = "", time.monotonic() + DEADLINE_S
         assert self.process.stdout is not None
         while not said.endswith("\n> ") and said != "> ":
@@ -60,21 +60,21 @@ class Person:
         return said
 
     def say(self, line: str) -> str:
-        """Write a line; give what is printed up to the next prompt."""
+        """Write a line; return the output up to the next prompt."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{line}\n".encode())
         self.process.stdin.flush()
         return self.prompt()
 
     def leave(self) -> tuple[int, str]:
-        """Write no more; give the exit status and what went wrong."""
+        """Close the input; return the exit status and stderr."""
         _, error = self.process.communicate(timeout=DEADLINE_S)
         return self.process.returncode, error.decode()
 
 
 @pytest.fixture
 def sit(tmp_path: Path) -> Iterator[Callable[..., Person]]:
-    """Give what lets a person sit down; nobody is left behind."""
+    """Yield a function that starts a play; every play is ended after the test."""
     people: list[Person] = []
 
     def one(*words: str) -> Person:
@@ -83,13 +83,13 @@ def sit(tmp_path: Path) -> Iterator[Callable[..., Person]]:
 
     yield one
     for person in people:
-        # Its end closes the pipes, too.
+        # Ending the process closes the pipes as well.
         with person.process:
             person.process.kill()
 
 
 def rows(folder: Path) -> list[dict[str, object]]:
-    """Give the stored matches, oldest first."""
+    """Return the stored matches, oldest first."""
     return CommandLine(folder).objects("matches", "--unrated", "--db", folder / "arena.db")[::-1]
 
 
@@ -145,7 +145,7 @@ def test_what_can_be_asked_by_lines(tmp_path: Path, sit: Callable[..., Person]) 
     assert "you are O, second" in person.say("new")
     person.say("quit")
     assert person.leave() == (0, "")
-    # Its coordinator stores the last match after the person has left.
+    # The coordinator stores the last match after the person has left.
     wait_for(lambda: rows(tmp_path)[2:])
     found = rows(tmp_path)
     assert [(match["result"], match["termination"]) for match in found] == [
@@ -180,17 +180,17 @@ def test_a_killed_coordinator_is_noticed_and_its_match_goes_on(
         assert lease is not None
         os.kill(lease.owner.pid, signal.SIGKILL)
     said = person.say("4")
-    # The move is refused at once, or the end is noticed before it: both name the way on.
+    # Either the move is refused, or the end is noticed first; both messages name the next command.
     ways_on = ("to continue: arena play --attach play-1", "arena play --attach play-1 continues it")
     assert any(way in said for way in ways_on), said
     assert person.leave()[0] == 0
     again = sit("--attach", "play-1")
-    # Nobody is asked for a move of the old match, whose end no viewer has seen.
+    # No move of the old match is requested, although no viewer has seen its end.
     assert "opening 4 1" in (said := again.prompt()), said
     assert "ply 4" in again.say("4")
     again.say("quit")
     assert again.leave() == (0, "")
-    # Its coordinator stores the match after the person has left, and gives its lease back later still.
+    # The coordinator stores the match after the person has left, and releases its lease later.
     with open_store(str(tmp_path / "arena.db"), read_only=True) as store:
         wait_for(lambda: rows(tmp_path)[1:] and store.leases.find(1) is None)
     assert [match["termination"] for match in rows(tmp_path)] == ["aborted", "aborted"]
@@ -255,7 +255,7 @@ def test_headless_play_says_what_it_is_called(tmp_path: Path) -> None:
 
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder whose `home` is that of the arena."""
+    """Return a folder whose subfolder `home` is the arena's home."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     return tmp_path
 
@@ -279,11 +279,11 @@ def test_the_mouse_plays_on_a_real_terminal(
     words = ("play", FIRST_LEGAL, "--game", game, "--ascii", "--reduce-motion")
     with Terminal(tmp_path / "arena.db", *words) as terminal:
         terminal.wait_for(b"your move")
-        # Columns and lines of a terminal count from 1.
+        # Columns and lines of a terminal are counted from 1.
         terminal.press(b"\x1b[<35;%d;%dM" % cell)
         if game == "connect-four":
             terminal.wait_for(b"mx\x1b")
-        # Pressed here and released there is no move; both here is one.
+        # Releasing the button over another column makes no move; a click in one column does.
         terminal.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*elsewhere, *cell))
         terminal.press(b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (*cell, *cell))
         terminal.wait_for(answer)

@@ -1,4 +1,4 @@
-"""A sequential test that is killed again and again comes to the decision of one that is not."""
+"""A sequential test that is killed repeatedly reaches the decision of an undisturbed one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEST = (
     *("--name", "better", "--isolation", "none", "--require-tier", "T0", "--quiet"),
 )
 KILLS = (4, 30)
-"""After so many stored matches a run is killed."""
+"""Numbers of stored matches after which a run is killed."""
 
 
 def _start(folder: Path, *words: str) -> subprocess.Popen[str]:
@@ -39,7 +39,7 @@ def _start(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def _num_done(folder: Path) -> int:
-    # Nobody can say before the store is made.
+    # The store may not exist yet.
     with suppress(DatabaseError), Store.open(folder / "arena.db", read_only=True) as store:
         record = store.tournaments.find("better")
         return 0 if record is None else record.num_done

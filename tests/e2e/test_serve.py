@@ -1,4 +1,4 @@
-"""`arena serve` as a process: what it prints, what it loads, how it ends."""
+"""`arena serve` as a process: its output, the modules it loads, its end."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FOREIGN = {"arena_bots", "textual", "numba", "onnxruntime", "torch", "tensorflow
 
 @pytest.mark.parametrize("has_store", [True, False])
 def test_a_server_from_its_link_to_its_end(tmp_path: Path, *, has_store: bool) -> None:
-    # A server may be started before the first event.
+    # A server may be started before the first tournament exists.
     if has_store:
         Store.open(tmp_path / "arena.db").close()
     with subprocess.Popen(  # noqa: S603 - this Python
@@ -63,7 +63,7 @@ def test_a_server_from_its_link_to_its_end(tmp_path: Path, *, has_store: bool) -
         errors = process.stderr.read()
         process.wait(120)
     assert process.returncode == 0, errors
-    # Far above a second: a busy machine is no fault, a connection that is waited for would be.
+    # Far above a second: only waiting for a connection could take longer, not a busy machine.
     assert time.monotonic() - began < 20
     assert errors == "", "the log is quiet"
     loaded = set(words.split())

@@ -37,7 +37,7 @@ broken = "broken_bot"
 
 @dataclass(frozen=True)
 class Installed:
-    """A virtual environment of its own and the folder in which its `arena` stores everything."""
+    """A virtual environment, and the home of its `arena`."""
 
     python: Path
     folder: Path
@@ -62,7 +62,7 @@ def _wheel_of(source: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """Install the wheel, the template and a plugin that raises on import; the rest comes from outside."""
+    """Install the wheel, the template and a plugin that raises on import; libraries come from outside."""
     folder = tmp_path_factory.mktemp("installed")
     broken = folder / "broken"
     (broken / "broken_bot").mkdir(parents=True)

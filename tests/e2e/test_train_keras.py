@@ -1,4 +1,4 @@
-"""`arena train keras`, small: weights that play, runs that go on, games from the store and from an export."""
+"""`arena train keras`, small: playable weights, resumed runs, games from the store and from an export."""
 
 from __future__ import annotations
 

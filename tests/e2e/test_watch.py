@@ -1,4 +1,4 @@
-"""`arena watch` in a real terminal: it starts, shows, takes a key, and leaves the terminal as it was."""
+"""`arena watch` in a real terminal: it starts, shows data, reacts to a key, and restores the terminal."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_watch_starts_shows_and_quits(terminal: Terminal) -> None:
     terminal.press(b"3")
     terminal.wait_for(b"[3 Matches]")
     if sys.platform == "linux":
-        # 4.6 MB that no screen needs.
+        # OpenSSL takes 4.6 MB, and no screen needs it.
         assert "libcrypto" not in Path(f"/proc/{terminal.process.pid}/maps").read_text()
     terminal.press(b"q")
     assert terminal.ended() == 0
@@ -70,7 +70,7 @@ def test_watch_without_a_store_says_how_to_begin(tmp_path: Path) -> None:
         terminal.wait_for(b"no tournament yet; n begins one")
         terminal.press(b"n")
         terminal.wait_for(b"[ Start ]")
-        # In the form every letter is text.
+        # In the form every letter is entered as text.
         terminal.press(b"\x11")
         assert terminal.ended() == 0
         assert terminal.is_restored()

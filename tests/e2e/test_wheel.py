@@ -1,4 +1,4 @@
-"""The wheel users get, built from the sdist: four packages with their data files and nothing else."""
+"""The wheel, built from the sdist: four packages with their data files and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conftest import Built
 
 TEMPLATE = "arena_plugins/template/"
-"""A project of its own inside the wheel, with its own tests."""
+"""A separate project inside the wheel, with its own tests."""
 
 
 @pytest.fixture(scope="module")

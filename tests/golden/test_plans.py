@@ -1,4 +1,4 @@
-"""Plans as they were written when their version was new; a stored tournament is rebuilt from its version."""
+"""Plans equal those recorded when their plan version was new, so stored tournaments can be continued."""
 
 from __future__ import annotations
 

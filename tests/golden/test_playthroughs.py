@@ -1,4 +1,4 @@
-"""Golden playthroughs: every query's answer along one match of each game, compared with a stored file."""
+"""Golden playthroughs: the responses of the rules along one match of each game equal a stored file."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MOST_EXCEPTIONS = 15
 MOST_LARGE = 5
 """Number of these with more than `FEW` arguments; it may only fall."""
 KERNELS = frozenset({"kernel", "inline_kernel"})
-"""The decorators of `arena.games.kernels.compiling`."""
+"""The decorators of `arena.games.kernels.compiling` that mark kernels."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

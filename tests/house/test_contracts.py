@@ -1,4 +1,4 @@
-"""The import contracts of pyproject hold, and each fails when a violation is planted."""
+"""The import contracts of pyproject are kept, and each fails for a planted violation."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 CONTRACTS = cast("list[dict[str, str]]", PYPROJECT["tool"]["importlinter"]["contracts"])
 
 PLANTED = {
-    "rooms": {"db/arena_db/planted.py": "import arena.errors"},
-    "floors": {"arena/arena/games/planted.py": "import arena.referee"},
-    "floors: a module without a floor": {"arena/arena/planted.py": ""},
+    "packages": {"db/arena_db/planted.py": "import arena.errors"},
+    "layers": {"arena/arena/games/planted.py": "import arena.referee"},
+    "layers: a module in no layer": {"arena/arena/planted.py": ""},
     "bots": {"bots/arena_bots/planted.py": "from arena import errors"},
     "strangers": {
         "bots/arena_bots/planted.py": "def lazy():\n    import arena_bots.other",

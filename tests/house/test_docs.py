@@ -1,4 +1,4 @@
-"""Pages are well formed: blocks hold commands, links resolve; tests/e2e/test_pages.py runs the blocks."""
+"""Pages are well formed: blocks contain commands, links resolve; tests/e2e/test_pages.py runs the blocks."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ print(json.dumps([failed, sorted(name for name in sys.modules if name.startswith
 
 
 def modules() -> list[str]:
-    """Return all modules of the rooms that other systems load."""
+    """Return all modules of the packages that other systems load."""
     found: list[str] = []
     for room in ROOMS:
         base = (ROOT / room).parent
@@ -92,5 +92,5 @@ def test_every_module_can_be_imported(platform: str, tmp_path: Path) -> None:
     )
     failed, linux_only = json.loads(done.stdout.splitlines()[-1])
     assert failed == {}
-    # Tables and names, which make no system calls.
+    # These define tables and names, and make no system calls.
     assert set(linux_only) <= {"arena.sandbox.launch.calls", "arena.sandbox.launch.container_paths"}

@@ -1,4 +1,4 @@
-"""The glossary has every word of the plugin contract, and names nothing that does not exist."""
+"""The glossary has every class of the plugin contract, and every name in it exists."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _in_the_code() -> list[str]:
 
 
 def _vocabulary() -> set[str]:
-    """Return the classes of the contract; of the errors only the base, whose docstring draws the others."""
+    """Return the classes of the contract; of the errors only the base class."""
     return {
         name
         for name in arena_plugins.__all__

@@ -1,4 +1,4 @@
-"""Modules that only one other module imports are few: such a module is often a part of its importer."""
+"""Few modules have only one importer: such a module is often better merged into its importer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST = 137
-"""Number of such modules, of 689; it may only fall. The aim, less than a fifth of all modules, is reached."""
+"""Maximum number of such modules, of 689; it may only fall. The target, under a fifth, is reached."""
 
 
 def test_few_modules_have_one_importer() -> None:

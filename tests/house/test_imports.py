@@ -1,4 +1,4 @@
-"""No import cycles, and only the designed arrows between rooms; lazy and type-checking imports count."""
+"""No import cycles, and only allowed imports between packages; lazy and type-checking imports count."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "arena_plugins": (),
     "arena_db": (),
 }
-"""Imports that each room may make outside itself."""
+"""Packages that each package may import."""
 TRAINER_ARROWS = ("arena.export",)
 """Further imports that a bundled bot's `train` may make."""
 
@@ -37,7 +37,7 @@ STRANGERS: dict[str, set[str]] = {
     "arena_plugins": {"numpy", "pluggy", "msgspec", "typing_extensions"},
     "arena_db": {"sqlalchemy", "alembic", "pysqlite3", "psycopg"},
 }
-"""Rooms with few third-party dependencies, because every user installs them."""
+"""Third-party packages that each package may import; few, because every user installs them."""
 
 
 def _inside(module: str, packages: tuple[str, ...]) -> bool:

@@ -18,7 +18,7 @@ from source_tree import ROOMS, ROOT
 
 CONSTRAINTS = ROOT / "constraints.txt"
 SILENT = ("arena/arena", "arena/arena/games", "bots/arena_bots")
-"""Importing a module below these runs their `__init__`, and import-linter does not count that arrow."""
+"""Importing a module below these runs their `__init__`, and import-linter does not count this import."""
 
 
 def _pyproject() -> dict[str, Any]:

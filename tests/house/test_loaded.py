@@ -38,7 +38,7 @@ BUNDLED = sorted(
     point.name for point in entry_points(group="arena.bots") if point.dist and point.dist.name == "bot-arena"
 )
 HELP_CPU = 0.5
-"""Seconds of CPU; the goal is 0.2, the bound leaves room for a busy machine."""
+"""Maximum seconds of CPU of `arena --help`; the target is 0.2, and the bound allows for a busy machine."""
 
 ENGINE = ROOT / "tests" / "unit" / "arena_bots" / "adapters" / "fake_engine.py"
 FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
@@ -49,7 +49,7 @@ FOREIGN: dict[str, tuple[str, dict[str, str]]] = {
     "python": ("tic-tac-toe", {"file": "bot.py"}),
     "td-lambda": ("connect-four", {}),
 }
-"""Bots that need a game or options of their own."""
+"""Bots that need a particular game or options."""
 
 
 def _first_names(modules: set[str]) -> set[str]:
@@ -63,7 +63,7 @@ def test_help_is_light(tmp_path: Path) -> None:
 
 
 def test_a_worker_has_no_command_line(tmp_path: Path) -> None:
-    # It imports the module that began the run, for whatever the run may have defined there.
+    # multiprocessing makes a worker import the main module of the run.
     loaded = modules_after("import arena.__main__, arena.executor.worker", tmp_path)
     assert _first_names(loaded) & (HEAVY | NUMERIC | {"click", "rich_click", "rich", "packaging"}) == set()
     assert "arena.cli" not in loaded
@@ -126,7 +126,7 @@ assert bot.play(state, Limit(seconds=0.2, nodes=20)).action in state.legal_actio
 
 
 SLOW_TO_IMPORT = {"difflib", "hashlib", "pathlib", "numpy", "urllib"}
-"""Modules for which each start of a bot would wait."""
+"""Modules that are slow to import, which every start of a bot would pay for."""
 START = """
 import sys
 before = set(sys.modules)

@@ -1,4 +1,4 @@
-"""No text of a bot reaches a console that interprets markup: `[link=…]` in a name would be obeyed."""
+"""No text of a bot is printed with markup interpretation, which would execute `[link=…]` in a name."""
 
 from __future__ import annotations
 

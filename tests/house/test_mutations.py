@@ -1,4 +1,4 @@
-"""The table of mutations fits the code, covers every room, and its runner notices tests that miss a fault."""
+"""Mutations fit the code and cover every package, and their runner notices tests that miss a fault."""
 
 from __future__ import annotations
 

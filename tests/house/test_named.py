@@ -106,7 +106,7 @@ def test_calls_name_commands_and_their_options() -> None:
     wrong: list[str] = []
     for page in PAGES:
         for words in CALL.findall(page.read_text(encoding="utf-8").replace("\\\n", " ")):
-            # Arguments of a pipe or of another command on the line are not the arena's.
+            # Arguments after a pipe or of another command on the line do not belong to `arena`.
             called = _call(re.split(r"[|;&>]", words)[0])
             options: set[str] = set() if called is None else set(OPTION.findall(" ".join(called[1])))
             if called is None or not options <= _options_of(called[0]):

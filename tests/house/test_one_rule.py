@@ -1,4 +1,4 @@
-"""One question, one answer: finds code outside the room `results` that computes the same again."""
+"""Each question has one implementation: finds code outside `results` that computes the same again."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _strings(tree: ast.AST) -> set[str]:
 
 
 def blames(source: Source) -> bool:
-    """Return whether a function looks at faults, and at which side has won."""
+    """Return whether a function decides who forfeited: it uses both faults and the winning side."""
     return any(
         "is_fault" in _attributes(function)
         and (bool(_attributes(function) & _SIDES) or bool(_strings(function) & {"first", "second"}))
@@ -45,7 +45,7 @@ def blames(source: Source) -> bool:
 
 
 def rates(source: Source) -> bool:
-    """Return whether a module imports what fits ratings."""
+    """Return whether a module imports the rating fit."""
     return any(
         parts[:2] == ["arena", "rating"] and bool(_FIT & {*parts[2:], found.name or ""})
         for found in source.imports
@@ -54,12 +54,12 @@ def rates(source: Source) -> bool:
 
 
 def has_wild_cards(source: Source) -> bool:
-    """Return whether a module matches patterns by itself."""
+    """Return whether a module matches wildcard patterns by itself."""
     return any(found.module == "fnmatch" for found in source.imports)
 
 
 def cuts_pools(source: Source) -> bool:
-    """Return whether a module splits the name of a pool, or builds it."""
+    """Return whether a module parses or builds the name of a pool."""
     cut = {"partition", "rpartition", "split", "rsplit", "removesuffix"}
     for node in source.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in cut:
@@ -67,7 +67,7 @@ def cuts_pools(source: Source) -> bool:
             name = named.attr if isinstance(named, ast.Attribute) else getattr(named, "id", "")
             if name == "pool":
                 return True
-    # Alone they are values of a column; after a blank they are a part of a name.
+    # Alone these are values of a column; after a space they are part of a pool's name.
     return bool(_strings(source.tree) & {" hosted", " in-process"})
 
 
@@ -106,7 +106,7 @@ def lost(match):
     ),
     "ratings": Rule(
         rates,
-        # An event that is played again is fitted like its tables, many times.
+        # A replayed tournament is fitted in the same way as its tables, many times.
         ("arena.results.", "arena.rating.", "arena.schedules.simulation"),
         """
 def table(matches):
@@ -115,7 +115,7 @@ def table(matches):
     ),
     "wild cards": Rule(
         has_wild_cards,
-        # The second one reads the exclude patterns of build tools, another pattern language.
+        # The second module reads exclude patterns of build tools, which are another pattern language.
         ("arena_db.wild", "arena.identities"),
         "from fnmatch import fnmatchcase",
     ),
@@ -129,7 +129,7 @@ def clock(record):
     ),
     "durations": Rule(
         reckons_durations,
-        # The store adds up the cost of one test, which is no estimate for other matches.
+        # The store adds up the cost of one test, which is not an estimate for other matches.
         ("arena.tui.forms.tournament_form", "arena_db.plan_rows"),
         """
 def mean(matches):

@@ -1,4 +1,4 @@
-"""Our interpreter is started in one place, `arena.own_python`, so that no file of the current folder runs."""
+"""The interpreter is started in one place, `arena.own_python`, so that no file of the current folder runs."""
 
 from __future__ import annotations
 

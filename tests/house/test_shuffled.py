@@ -1,4 +1,4 @@
-"""The runs in random order find a test that leaves something behind."""
+"""The runs in random order detect a test that leaves something behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_order_in_which_a_test_fails_is_found(tmp_path: Path) -> None:
     assert "test_left.py::test_that_expects_nothing" in ended.stdout
     assert "somebody was here" in ended.stdout
     assert "in the usual order" not in ended.stdout
-    # Neither all orders nor none.
+    # The test fails in some orders and passes in others.
     assert 0 < int(ended.stdout.splitlines()[-1].split()[0]) < 10
 
 

@@ -1,4 +1,4 @@
-"""What a bot says about a position is one type, copied field by field only where it is checked or stored."""
+"""Remarks of bots have one type, which is copied field by field only where it is checked or stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FIELDS = {"pv", "nodes", "depth"}
-"""Fields that together occur in nothing else."""
+"""Names of fields that occur together only in remarks."""
 _TYPES = {
     "arena_plugins.contract.PlayResult": "what a bot returns, unchecked",
     "arena_plugins.wire.Info": "the message of the protocol, unchecked",
@@ -30,7 +30,7 @@ _COPIES = {
 
 
 def types_of(sources: Mapping[str, Source]) -> set[str]:
-    """Return the classes that declare all of the fields."""
+    """Return the classes that declare all of these fields."""
     found: set[str] = set()
     for module, source in sources.items():
         for node in source.nodes:
@@ -40,14 +40,14 @@ def types_of(sources: Mapping[str, Source]) -> set[str]:
 
 
 def _field(line: ast.stmt) -> str:
-    """Return the name that a line of a class declares; empty if none."""
+    """Return the name of the field that a statement of a class declares; empty if it declares none."""
     if isinstance(line, ast.AnnAssign):
         return ast.unparse(line.target)
     return line.name if isinstance(line, ast.FunctionDef) else ""
 
 
 def copies_of(sources: Mapping[str, Source]) -> set[str]:
-    """Return the modules with a call that has all of the fields by keyword; a `PlayResult` is no copy."""
+    """Return the modules with a call that has all these fields as keywords; `PlayResult` does not count."""
     return {
         module
         for module, source in sources.items()

@@ -1,4 +1,4 @@
-"""A class name or a file name stands for one thing, so that a search for it finds one place."""
+"""Each class name and each file name is used once, so that a search finds one place."""
 
 from __future__ import annotations
 

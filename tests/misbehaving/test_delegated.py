@@ -48,7 +48,8 @@ print(json.dumps(told))
 def test_bots_of_an_ordinary_user_join_their_groups() -> None:
     with new_group() as group, tempfile.TemporaryDirectory() as name:
         if group is None or os.geteuid() != 0:
-            # Only root can delegate here: this user's own group, which others share, is refused.
+            # Only root can delegate a group here: the user's own group contains other processes, so it is
+            # refused.
             with pytest.raises(NoSubtreeError):
                 enter()
             return

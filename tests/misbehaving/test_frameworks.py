@@ -1,4 +1,4 @@
-"""Whatever an author computes with starts and computes in a host, in the tier that strangers' bots get."""
+"""Numerical frameworks start and compute in a host, in the tier that untrusted bots get."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def seat(entry: str, folder: Path, *, procfs: bool = False) -> HostedSeat:
 
 
 def compute(folder: Path, code: str, *, procfs: bool = False) -> tuple[str | None, object]:
-    """Let a bot compute at its start; give what it says of it and, if it failed, the evidence."""
+    """Let a bot compute when it starts; return its report and, if it failed, the evidence."""
     (folder / "counting.py").write_text(PLUGIN.format(compute=code.strip()))
     setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(CONTROL, CONTROL))
     with (

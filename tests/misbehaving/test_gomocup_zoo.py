@@ -1,4 +1,4 @@
-"""Gomocup engines with the habits of real ones: what can play, plays; what cannot is refused with a reason.
+"""Gomocup engines with the habits of real ones play, or are refused with a reason.
 
 `make gomocup-trials` plays twenty matches with each of them in every tier.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 TIERS = [tier for tier in tiers_to_try() if tier is not Tier.T0]
 WITH_FILES_AND_PROCESSES = ("LateState", "OneMatch", "Writes", "Configured", "Shim")
-"""Engines whose habit meets what a tier locks."""
+"""Engines that need files or processes, which a tier may refuse."""
 NUM_POSITIONS = 3
 RUNS = [(name, tier) for tier in TIERS for name in (PLAYS if tier is TIERS[0] else WITH_FILES_AND_PROCESSES)]
 
@@ -39,7 +39,7 @@ def test_it_plays_every_match(name: str, tier: Tier, tmp_path: Path) -> None:
     assert [(result.termination.value, result.fault) for result in results] == [("rules", None)] * 3
     assert {result.tier for result in results} == {Tier.T0.value}
     for result in results:
-        # The opponent alone answers within the five milliseconds that an engine's answer waits.
+        # Only the opponent answers within the five milliseconds that an engine's answer is delayed.
         ours = [ms for ms in result.times_ms if ms >= 5]
         assert len(ours) >= len(result.times_ms) // 2 - len(result.actions[: result.num_opening])
 
@@ -59,7 +59,7 @@ def test_what_cannot_play_is_refused_with_the_cause(name: str, tmp_path: Path) -
 def test_a_match_and_a_check_refuse_in_the_same_words(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A question without a time limit waits for a move until the watchdog ends it.
+    # A request without a time limit waits for a move until the watchdog ends it.
     monkeypatch.setattr(timecontrol, "WATCHDOG_MS", 2_000)
     spec, expected = spec_of(name, tmp_path / "bot"), REFUSED[name]
     (result,) = play(spec, TIERS[0], 1)
@@ -105,11 +105,11 @@ def test_an_engine_passes_the_check(tmp_path: Path) -> None:
 def test_an_engine_that_plays_one_match_passes_the_check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Three positions in each check of the kit instead of twelve: an engine that starts twenty times shows as
-    # much as one that starts sixty times.
+    # Each check of the kit uses three positions instead of twelve: an engine that is restarted twenty times
+    # shows as much as one that is restarted sixty times.
     monkeypatch.setattr(kit, "_NUM_POSITIONS", NUM_POSITIONS)
-    # Each position of the kit that no match would bring next is a new match, for which a seat starts it anew:
-    # a second, since the start of Python is on its clock.
+    # A position that does not follow from the previous one is a new match, for which the engine is restarted:
+    # a second, because its clock includes the start of Python.
     checks = run_kit(spec_of("OneMatch", tmp_path / "bot"), "gomoku", 1.0)
     assert [check for check in checks if not check.passed] == []
     assert f"{NUM_POSITIONS} positions" in {check.detail for check in checks}

@@ -1,4 +1,4 @@
-"""What a bot does wrong inside the host that loads it."""
+"""Faults of a bot inside the host that loads it."""
 
 from __future__ import annotations
 

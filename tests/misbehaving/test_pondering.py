@@ -1,4 +1,4 @@
-"""A bot that slips its pause and computes while its opponent thinks forfeits from T2 on."""
+"""A bot that evades its pause and computes while its opponent thinks forfeits in T2 and T3."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("tic-tac-toe")
 CONTROL = TimeControl(mode="move", move_ms=600_000)
 USED_S = 0.3
-"""Seconds of CPU that a bot gets for nothing: three times what is tolerated."""
+"""Seconds of idle CPU time that a bot uses: three times the tolerance."""
 
 
 @pytest.fixture(autouse=True)
 def unstopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no signal stop a bot: whatever hole it found, what it computes is real."""
+    """Disable the pause, so that a bot can really compute while it should be stopped."""
 
     def measure_only(pid: int, *, is_allowed: bool, leaf: Leaf | None = None) -> Pause:
         del is_allowed
@@ -105,7 +105,7 @@ def test_it_forfeits_when_it_is_to_move(tier: Tier) -> None:
     assert (result.outcome, result.termination, result.rated) == ("first", "pondering", True)
     assert result.fault_player == 1
     assert result.reason.startswith("B forfeits at ply 4: it used ")
-    # Its first wait was short; it is not asked again after the second.
+    # The first wait was short; after the second the bot gets no further request.
     assert len(result.actions) == 3
     fault = cast("dict[str, object]", result.fault)
     assert fault["idle_cpu_ms"] == result.idle_cpu_ms[1]
@@ -159,12 +159,12 @@ def test_each_match_is_judged_by_itself(tier: Tier) -> None:
         start(bad)
         ask(bad)
         wait_until_computed(bad)
-        # What its opponent thought counts in its favour.
+        # The opponent's thinking time raises the tolerance.
         assert bad.check_idle(1e6) is None
         used_s = bad.cpu_s
         start(bad)
         assert bad.check_idle(1e6) is None
-        # What it computed in the match before does not count, whatever it computes before this process looks.
+        # CPU time of the previous match does not count, even if the bot computes until this process looks.
         assert cast("float", bad.idle_cpu_s) <= bad.cpu_s - used_s + 0.01
         wait_until_computed(bad)
         fault = bad.check_idle(0.0)

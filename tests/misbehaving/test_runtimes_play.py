@@ -1,4 +1,4 @@
-"""Programs of several languages pass their check and play, in each tier that keeps them apart."""
+"""Programs of several languages pass their check and play, in each tier that isolates them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def by_env(folder: Path) -> list[str]:
 
 
 def shim(folder: Path) -> list[str]:
-    """Return a command whose interpreter is the script of a version manager, if `PATH` is asked first."""
+    """Return a command whose interpreter is a version manager's wrapper, if `PATH` is searched first."""
     manager = write(
         folder / "shims" / "python3", '#!/usr/bin/env bash\nexec /opt/manager exec python3 "$@"\n'
     )
@@ -140,7 +140,7 @@ TOOLS = {
 }
 KINDS = [kind for kind, tools in TOOLS.items() if all(map(shutil.which, tools))]
 ALIKE = (static_c, rust, by_env, shim, unbuffered, one_match)
-"""They read the same files as another kind does, so the tier that bots get by default says enough."""
+"""Programs that read the same files as another kind, so the default tier is enough."""
 OWN = (dynamic_c, static_c, rust)
 
 
@@ -159,7 +159,7 @@ def test_a_program_passes_its_check_and_plays_in_every_tier(
         settings = config(spec, "random", isolation=tier.value, require_tier=tier.value)
         sitting = Sitting(tmp_path / f"{tier}.db", settings)
         control = make_control(SlotCallbacks(Slot.here(0)))
-        # The second match finds the process of the first one, or the end of it.
+        # The second match finds the process of the first one, or its end.
         records = [play_job(job, control) for job in sitting.jobs()[:2]]
         control.close()
         sitting.store.close()
@@ -170,7 +170,7 @@ def test_a_program_passes_its_check_and_plays_in_every_tier(
 
 
 def _runs(kind: Callable[[Path], list[str]]) -> str:
-    """Return the program of this machine that runs a kind, by its path."""
+    """Return the path of the interpreter on this machine that runs a kind."""
     if kind is environment:
         return sys.executable
     names = {"node": "node", "java": "java", "jar": "java", "shell": "sh", "script": "sh"}

@@ -1,4 +1,4 @@
-"""Every hostile bot ends as the table says, in time, and leaves nothing, in all tiers this machine grants."""
+"""Every hostile bot ends as the table says, in time, and leaves nothing behind, in all available tiers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KINDS = {
     "array-bomb",
     "runs-at-install",
 }
-"""Of the bots that need no more than T1, those that a stronger tier might get wrong."""
+"""Bots for T1 whose verdict might differ in a stronger tier."""
 
 
 def everything(_: Misbehaviour) -> bool:

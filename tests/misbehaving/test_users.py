@@ -1,4 +1,4 @@
-"""A tier keeps what it promises whoever the bots are: root, users of their own, the arena's ordinary one."""
+"""A tier keeps its promises whether bots run as root, as separate users or as the arena's ordinary user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IS_ROOT = os.geteuid() == 0
 WAYS = ("root stays", "root gives up its user", "nobody") if IS_ROOT else ("who runs the tests",)
 TIERS = [tier for tier in tiers_to_try() if tier > Tier.T1] or [Tier.T1]
 OPEN = all(map(is_open_to_all, PACKAGES))
-"""Whether everybody may read what the arena needs; if not, its bots cannot become others."""
+"""Whether every user can read what the arena needs; otherwise its bots cannot change their user."""
 SCRIPT = """
 import json, os, sys
 sys.path += json.loads(sys.argv[1])
@@ -66,7 +66,7 @@ main()
 
 
 def run_as(way: str, folder: Path, script: str, tier: Tier = TIERS[0]) -> dict[str, Any]:
-    """Run a script with an interpreter that suits, as a user that suits; give what it prints."""
+    """Run a script with a suitable interpreter as a suitable user; return its output."""
     python = copy_interpreter(folder / "python", 0o700 if way == "root stays" else 0o755)
     is_nobody = way == "nobody"
     done = subprocess.run(  # noqa: S603 - our own script
@@ -100,16 +100,16 @@ def test_attacks_are_blocked(way: str, tier: Tier) -> None:
     assert promised.isdisjoint(told["worked"]), told["errors"]
     assert 0 not in told["worked"]
     if tier is Tier.T2:
-        # What is left open does work, whoever the bots are.
+        # Attacks that the tier does not block work, whatever the user.
         assert set(told["worked"]) == {27, 33, 38, 39}
     assert told["arena"] == (NOBODY if way == "nobody" else os.getuid())
     becomes_another = way == "root gives up its user" and OPEN
     if tier is Tier.T3:
-        # What a container shows is bound there, so its user need not reach it outside.
+        # The container's content is bound into it, so its user need not be able to reach it outside.
         becomes_another = way != "nobody" and IS_ROOT
     assert (told["user"] is not None) == becomes_another
-    # The kernel keeps the limit for a user or a user namespace of its own; the arena counts the others. The
-    # first process of a container is one of the user's, too.
+    # The kernel enforces the limit for a separate user or user namespace; otherwise the arena counts. The
+    # first process of a container counts towards its user, too.
     kept = 19 if tier is Tier.T3 else 20
     assert (told["threads"], told["counted"]) == (
         (kept, kept) if becomes_another or tier is Tier.T3 else (40, 40)

@@ -1,4 +1,4 @@
-"""What a verdict says, and the evidence it keeps."""
+"""The sentence of a verdict, and its evidence."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def play(name: str, good: HostedSeat, control: TimeControl = GENEROUS, move: int
         ("segv", "Bad crashes at ply 3: SIGSEGV (crash)"),
         ("kill", "Bad crashes at ply 3: SIGKILL (crash)"),
         ("die-after-answer", "Bad crashes at ply 5: exit 4 (crash)"),
-        # Its child keeps the pipes open, so there is no end of output; the end of the process is enough.
+        # A child keeps the pipes open, so end-of-file never comes; the end of the process is enough.
         ("orphan", "Bad crashes at ply 3: exit 5 (crash)"),
-        # The arena sees that it holds too much, or the kernel ends it first.
+        # Either the arena notices the excess, or the kernel ends the process first.
         ("memory-touched", "Bad forfeits at ply 3: * (oom)"),
         ("resign", "Bad resigns"),
     ],
@@ -79,10 +79,10 @@ def test_a_verdict_in_words(name: str, reason: str, good: HostedSeat) -> None:
 
 def test_a_thread_bomb(good: HostedSeat, monkeypatch: pytest.MonkeyPatch) -> None:
     def nobody(needed: object, below: str) -> None:
-        """Let the bot stay who the arena is: then the kernel keeps no limit for it."""
+        """Keep the arena's user for the bot, so that the kernel enforces no limit for it."""
 
     monkeypatch.setattr(launch_recipe, "unused_user", nobody)
-    # Nor for a group of its own.
+    # Disable control groups as well.
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
     result = play("thread-bomb", good)
 
@@ -128,7 +128,7 @@ def test_stderr_is_kept_as_evidence(good: HostedSeat) -> None:
 
 def test_both_fail_is_void() -> None:
     first, second = hostile_seat("crash-start"), hostile_seat("silent-start")
-    # The second one never begins; the first has to crash within this time, on a busy machine, too.
+    # The second bot never starts; the first must crash within this time, even on a busy machine.
     setup = MatchSetup(id="m1", labels=("A", "B"), seeds=(1, 2), controls=(ST, ST), init_s=3.0)
     result = play_match(GAME, (first, second), setup)
 
@@ -144,6 +144,6 @@ def test_a_ponderer_gets_no_time() -> None:
     ponderer.close()
 
     assert result.termination == "rules"
-    # It waited for four moves of 50 ms each.
+    # The bot waited for four moves of 50 ms each.
     assert result.idle_cpu_ms[1] is not None
     assert result.idle_cpu_ms[1] < 40

@@ -1,4 +1,4 @@
-"""A bot of tier T1 may be able to kill the worker that referees it: no match is lost, and it is found out."""
+"""A T1 bot that can kill the worker that referees it: no match is lost, and the cause is found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from arena_db.records import StoredMatch
 
 CAN_KILL = 9 in grade(Tier.T1).failed
-"""Not where its bots have a user of their own."""
+"""Whether bots can signal the arena; not if they have a separate user."""
 MODULE = """
 import os, signal
 from arena_plugins import PlayResult, hookimpl
@@ -52,7 +52,7 @@ def is_by_assassin_as_second(match: StoredMatch) -> bool:
 
 
 def hosts() -> list[str]:
-    """Give the commands of the hosts that are up, of this test's bots alone."""
+    """Return the commands of the running hosts of this test's bots."""
     found: list[str] = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -32,7 +32,7 @@ def served(
     Args:
         db: path of the store.
         body: makes the requests and assertions.
-        settings: of the server, except the store; anonymous access if omitted.
+        settings: settings of the server, except the store; anonymous access if omitted.
     """
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md from the click objects of the command `arena`: run this file to renew it."""
+"""Writes docs/reference/cli.md from the click objects of the command `arena`: run this file to update it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ended events with every kind of row, and what readers see of them."""
+"""Finished tournaments with every kind of row, and the results of all reads of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIVING = {"tournaments", "leases", "live_events", "changes", "seals", "cold_tour
 
 
 def cup_of(store: Store, kind: str, num: int = 8) -> Cup:
-    """Store an ended event with a void match, a void attempt, remarks, an analysis and ratings over time."""
+    """Store a finished tournament with void matches, remarks, an analysis and ratings over time."""
     seats = entrants("a", "b", "c")
     matches = plan(3, num)
     config = 'type = "match"\nsprt = [0, 10]\n' if kind == "match" else f'type = "{kind}"\n'
@@ -60,7 +60,7 @@ def cup_of(store: Store, kind: str, num: int = 8) -> Cup:
 
 
 def seen(store: Store, cup: Cup) -> dict[str, Any]:
-    """Return what readers of an event see."""
+    """Return the results of all reads of a tournament."""
     own, name = cup.record.id, cup.record.name
     where = MatchFilter(tournament=name, rated_only=False)
     found = list(store.matches.of_tournament(own))
@@ -100,7 +100,7 @@ def seen(store: Store, cup: Cup) -> dict[str, Any]:
 
 
 def tables(store: Store, cup: Cup) -> tuple[Any, ...]:
-    """Return what tables and charts are computed from."""
+    """Return the data from which tables and charts are computed."""
     own = cup.record.id
     points = store.ratings.points(own)
     sums = (store.sums.of_tournament(own), store.sums.of_pools())

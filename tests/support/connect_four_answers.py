@@ -51,7 +51,7 @@ class Searched(NamedTuple):
     key: int
     score: int
     action: int
-    """On the board of the key."""
+    """The best action, on the board that the key describes (the position or its mirror image)."""
     nodes: int
 
 
@@ -63,7 +63,7 @@ def shards(ply: int) -> list[list[int]]:
 
 
 def _urgency(layer: PlyPositions, ply: int) -> list[float]:
-    """Return how far each position's score, or its bound by the book, is from where searches are longest.
+    """Return the distance of each position's score, or bound by the book, from those of the longest searches.
 
     Of 723 random positions at ply 9, the longest four searches had bounds of -1, 0, 1 and 1, and none with a
     bound below -2 or above 2 took 6 million nodes.
@@ -184,7 +184,7 @@ def _provenance() -> Path:
 def assemble(folder: Path) -> None:
     """Add the finished shards to the shipped table and to its provenance.
 
-    Shards count as far as none is missing before them, so that a later run searches what is missing.
+    Only shards with no missing shard before them are added, so that a later run searches the missing one.
     """
     spent, hard = float(_shipped_facts().get("cpu_seconds", 0)), _shipped_answers()
     facts: dict[str, object] = {}

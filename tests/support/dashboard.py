@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from arena.watching.query import Query
 
 DEADLINE_S = 240.0
-"""Seconds after which a test fails that waits for what does not come."""
+"""Seconds after which a test that is still waiting fails."""
 _Result = TypeVar("_Result")
 NAMES = ("az", "mm5", "mcts", "td", "keras", "random")
 ELO = (1913, 1757, 1690, 1359, 1323, 957)
@@ -58,13 +58,13 @@ SCORES = (
     (2, 12, 14, 40, None, 86),
     (0, 0, 2, 5, 14, None),
 )
-"""Score of row against column in percent, from the design's example."""
+"""Score of row against column in percent, for the sample crosstable."""
 
 
 def piloted(
     app: App[None], act: Callable[[Pilot[None]], Awaitable[_Result]], size: tuple[int, int] = (80, 24)
 ) -> _Result:
-    """Run an app in a terminal of `size`, and `act` on it; waits in vain end with what is shown."""
+    """Run an app in a terminal of `size`, and `act` on it; if it takes too long, the error has the screen."""
 
     async def run() -> _Result:
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -87,9 +87,9 @@ async def settle(pilot: Pilot[None]) -> None:
 
 
 async def _was_replaced(app: App[Any]) -> bool:
-    """Wait for all workers; return whether one was cancelled for another, which may still be at work.
+    """Wait for all workers; return whether one was cancelled, because its successor may still be at work.
 
-    A feed that gives way to another one has usually ended by then, but not where its thread is slow.
+    A replaced feed has usually ended before its successor delivers, but not if its thread is slow.
     """
     ends = await asyncio.gather(*(worker.wait() for worker in app.workers), return_exceptions=True)
     for end in ends:
@@ -142,7 +142,7 @@ def screen_lines(app: App[Any]) -> list[str]:
 
 
 def standings(names: Sequence[str] = NAMES) -> StandingsView:
-    """Return the standings of the design's example."""
+    """Return sample standings."""
     rows = tuple(
         StandingRow(
             rank=place + 1,
@@ -169,7 +169,7 @@ def standings(names: Sequence[str] = NAMES) -> StandingsView:
 
 
 def matrix(names: Sequence[str] = NAMES) -> MatrixView:
-    """Return the crosstable of the design's example."""
+    """Return a sample crosstable."""
     ranks = tuple(map(str, range(1, len(names) + 1)))
     cells = tuple(map(_matrix_row, SCORES))
     return MatrixView(names=tuple(names), labels=tuple(names), ranks=ranks, cells=cells)
@@ -320,7 +320,7 @@ RUN_EVENTS = [
         for event in match_events("connect-four", ["4", "4"])
     ),
 ]
-"""The tournament, and a match of two plies."""
+"""Events of the tournament, and of a match of two plies."""
 
 
 class Bare(ArenaScreen):

@@ -32,7 +32,7 @@ OPENINGS = [(place,) for place in range(200)]
 
 
 class MeasuredEvent(NamedTuple):
-    """Accuracy of the ratings of one event."""
+    """Accuracy of the ratings of one tournament."""
 
     ratings: float
     """Share of ratings whose interval contains the truth."""
@@ -65,7 +65,7 @@ def drawn_results(truth: FloatArray, rng: np.random.Generator) -> Callable[[Plan
 def measure_event(
     schedule: Schedule, num_bots: int, seed: int, deviation: float = 250.0
 ) -> tuple[MeasuredEvent, MeasuredEvent]:
-    """Play an event of bots with a standard deviation in Elo; measure plain and replayed ratings."""
+    """Play a tournament; measure plain and replayed ratings. `deviation` is that of the strengths, in Elo."""
     rng = np.random.default_rng(seed)
     truth = deviation * rng.standard_normal(num_bots)
     truth -= truth.mean()
@@ -133,7 +133,7 @@ def best_wins_round_robin(seed: int, num_bots: int = 16) -> float:
 
 
 def _play(schedule: Schedule, num_bots: int, seed: int) -> tuple[SimulatedEvent, int]:
-    """Play an event of randomly seated bots with a standard deviation of 250 Elo; return the best of them."""
+    """Play a tournament of randomly seated bots with a standard deviation of 250 Elo; return its best bot."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(0, 250, num_bots)
     event = SimulatedEvent(schedule, num_bots)

@@ -1,4 +1,4 @@
-"""A server that speaks as much of PostgreSQL's protocol as it takes to refuse somebody."""
+"""A server with the part of PostgreSQL's protocol that is needed to refuse a client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENCRYPTION: Final = (80877103, 80877104)
 
 @contextmanager
 def fake_server(answer: bytes) -> Generator[str]:
-    """Yield the URL of a server that gives one answer to each client that begins a session."""
+    """Yield the URL of a server that sends the same answer to each client that begins a session."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = Thread(target=_serve, args=(listening, answer), daemon=True)
         thread.start()
@@ -28,7 +28,7 @@ def fake_server(answer: bytes) -> Generator[str]:
 
 @contextmanager
 def silent_server() -> Generator[str]:
-    """Yield the URL of a server that accepts connections and says nothing."""
+    """Yield the URL of a server that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield f"postgresql://anna@127.0.0.1:{listening.getsockname()[1]}/league"
 
@@ -42,7 +42,7 @@ def refusal(state: str, text: str) -> bytes:
 
 
 def greeting(version: str) -> bytes:
-    """Return the answer of a server of a version that accepts a session."""
+    """Return the answer of a server that accepts a session and reports `version`."""
     settings = (("server_version", version), ("client_encoding", "UTF8"), ("server_encoding", "UTF8"))
     told = b"".join(_message(b"S", f"{name}\0{value}\0".encode()) for name, value in settings)
     return _message(b"R", struct.pack("!i", 0)) + told + _message(b"Z", b"I")

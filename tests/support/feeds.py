@@ -1,4 +1,4 @@
-"""Feeds of the dashboard: one of given batches, and reading any to its end."""
+"""A feed of given batches for the dashboard, and a function that reads any feed to its end."""
 
 from __future__ import annotations
 

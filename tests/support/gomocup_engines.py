@@ -1,4 +1,4 @@
-"""A zoo of small Gomocup engines, each with one habit of a real one: `python gomocup_engines.py NAME`.
+"""A collection of small Gomocup engines, each with one habit of a real one: `python gomocup_engines.py NAME`.
 
 All play the first empty cell. They use only the standard library, because they run in a sandbox.
 """
@@ -181,7 +181,7 @@ class CarriageReturn(Plain):
 
 
 class SlowStart(Plain):
-    """Loads its tables before it reads, and allocates memory when it is told how much."""
+    """Loads its tables before it reads, and allocates memory when it gets the limit of memory."""
 
     def run(self) -> None:
         time.sleep(0.5)
@@ -342,7 +342,7 @@ class Mute(Silent):
 
 
 class Algebra(Plain):
-    """Names cells as chess does."""
+    """Answers in chess notation, such as h8."""
 
     def answer(self, column: int, row: int) -> None:
         self.say(f"{chr(ord('a') + column)}{row + 1}")

@@ -1,4 +1,4 @@
-"""The zoo of Gomocup engines: the expected behaviour of each, and trials against a fast opponent.
+"""The expected behaviour of each engine of `gomocup_engines`, and trials against a fast opponent.
 
     python tests/support/gomocup_zoo.py --matches 20
 
@@ -31,7 +31,7 @@ ENGINES = Path(gomocup_engines.__file__)
 OPPONENT = "minimax:depth=1"
 """Answers within a millisecond."""
 OPENINGS: tuple[tuple[int, ...], ...] = ((), (112, 113, 127), (112, 96))
-"""Seats in turn; the engine moves first in every second match."""
+"""Openings in turn; the engine moves first in every other match."""
 CONTROL = TimeControl(mode="move", move_ms=250, margin_ms=1000)
 """Limits: little time per move, and a long timeout for a busy machine."""
 SHIM = '#!/bin/sh\nexec "${0%/*}/engine.sh"\n'
@@ -112,7 +112,8 @@ REFUSED = {
         "the engine has not answered START 15 with OK; a Gomocup engine reads standard "
         "input and flushes its output after each line",
     ),
-    # It answers so to the first command: BEGIN in a match, BOARD in a check, which asks about an opening.
+    # This is the answer to the first command: BEGIN in a match, BOARD in a check, which asks about an
+    # opening.
     "Algebra": Refusal("malformed", 'the engine answered "a1" to B'),
     "TwoMoves": Refusal("malformed", 'the engine answered "0,0 0,1" to BEGIN; a move is column,row'),
     "TwoLines": Refusal("malformed", 'the engine answered "0,0" and then "0,1"; only one move is allowed'),
@@ -126,7 +127,7 @@ REFUSED = {
     ),
     "NoEngine": Refusal("init_crash", "usage: engine FILE"),
 }
-"""Engines that cannot be played."""
+"""Engines that cannot be played, with the expected refusal."""
 
 
 def spec_of(name: str, folder: Path) -> str:

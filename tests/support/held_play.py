@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from arena_bots.alphazero.train import AlphaZeroTrainer
 
 FOLDER = "HELD_PLAY_FOLDER"
-"""The variable that names the folder in which the first shard signs; without it no shard waits."""
+"""The variable with the folder to which the first shard writes its process id; without it no shard waits."""
 _DEADLINE_S = 300.0
 _NOT_HERE = play_shard
-"""A function that was imported under another name."""
+"""A function whose name in its own module differs, so a shard cannot refer to it."""
 
 
 def hold(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
-    """Sign and wait to be killed, or play the shard if another one has signed."""
+    """Write the process id and wait to be killed, or play the shard if another one has done so."""
     folder = os.environ.get(FOLDER)
     if folder and _is_first(Path(folder)):
         time.sleep(_DEADLINE_S)
@@ -42,7 +42,7 @@ def deafen(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
 
 
 def echo(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
-    """Return what it was given; fail if that is asked for."""
+    """Return the arguments joined by `|`; raise an exception if `data` is `fail` or `lack`."""
     if data == b"fail":
         raise ValueError("failed on purpose")
     if data == b"lack":

@@ -53,7 +53,7 @@ class ScriptedFeed:
 
 
 class HubStage:
-    """A hub, its feed, and a clock."""
+    """A hub, its feed, and a simulated clock."""
 
     def __init__(self, delay: int = 0) -> None:
         self.now = 1_000.0
@@ -69,7 +69,7 @@ class HubStage:
         self.known = advance(self.known, batch)
 
     def settle(self, seconds: float = 2.0) -> None:
-        """Step the clock until all that was told is shown."""
+        """Advance the clock by `seconds`, so that everything published is rendered."""
         end = self.now + seconds
         while self.now < end:
             self.hub.step()

@@ -15,11 +15,11 @@ PACKAGES = [
     if not Path(folder).is_relative_to(sys.base_prefix)
     or Path(folder).name in {"site-packages", "dist-packages"}
 ]
-"""Parts that a copy of the interpreter leaves out."""
+"""Folders with packages, which are used where they are: a copy has the standard library only."""
 _NOT_NEEDED = shutil.ignore_patterns(
     "*.opt-?.pyc", "ensurepip", "idlelib", "site-packages", "test", "tkinter"
 )
-"""The bytecode stays: without it each process of a copy, which writes none, compiles all that it imports."""
+"""Files that a copy leaves out. Bytecode stays, because processes of a copy would not write it again."""
 _ORIGIN = b"$ORIGIN/../lib"
 
 
@@ -28,7 +28,7 @@ def copy_interpreter(folder: Path, mode: int) -> str:
 
     Args:
         folder: destination; it is created.
-        mode: of that folder.
+        mode: mode of that folder.
     """
     base, name = Path(sys.base_prefix), f"python{sys.version_info.major}.{sys.version_info.minor}"
     folder.mkdir()

@@ -20,9 +20,9 @@ def faults(value: object, schema: dict[str, Any], root: dict[str, Any], place: s
 
     Args:
         value: plain JSON.
-        schema: of the value.
+        schema: schema of the value.
         root: the document that references point into.
-        place: of the value, for the messages.
+        place: path of the value, for the messages.
     """
     unknown = schema.keys() - _KNOWN
     assert not unknown, f"the validator knows no {unknown}"

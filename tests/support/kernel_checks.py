@@ -69,7 +69,7 @@ def _check_word(game: KInARow, state: KInARowState, action: int, layout: Layout)
     bit = int(land(own | opp, action, layout))
     assert bit == int(own | opp) + board.lows[action] & board.columns[action]
     assert bit & int(cells)
-    # A line is completed now or never, by either side: the rules say so stone by stone.
+    # The plain rules decide cell by cell whether a stone completes a line, for either side.
     for stones in (own, opp):
         found = int(completing(stones, layout))
         assert not found & (int(stones) | ~int(layout.full))

@@ -1,4 +1,4 @@
-"""Plays an event through `kill -9` after every k-th transaction; run as a program, it forks each run."""
+"""Plays a tournament, killed after every k-th transaction and resumed; as a program, it forks each run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def sprt() -> SprtSchedule:
 
 
 def begin(path: Path, kind: str) -> None:
-    """Store an event; for a sequential test without any plan."""
+    """Store a tournament; a sequential test is stored without a plan."""
     if kind == "ladder":
         Sitting(path, config(*TRIO, type="ladder", stop_when="error=90")).store.close()
         return
@@ -113,7 +113,7 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
 
         return then
 
-    # Of the classes: the store that holds the lease has parts of its own.
+    # The classes are patched, because the store that holds the lease has its own instances of the parts.
     for part, name in ((StoredMatches, "save"), (StoredPlans, "add_batch"), (StoredPlans, "close")):
         setattr(part, name, counted(getattr(part, name)))
     source = PlanSource(sprt(), is_adaptive=True) if kind == "sprt" else None
@@ -130,7 +130,7 @@ def play(path: Path, kind: str, num_workers: int, killed_after: int, *, are_work
 
 
 def are_same(one: Path, other: Path) -> bool:
-    """Return whether two events of one kind have the same plan, results and decision, each match once.
+    """Return whether two tournaments of one kind have the same plan, results and decision, each match once.
 
     How much of a sequential test was planned when it was decided depends on timing; the rest does not.
     """
@@ -155,7 +155,7 @@ def are_same(one: Path, other: Path) -> bool:
 
 
 def is_ladder_whole(path: Path) -> bool:
-    """Return whether each batch of a ladder is the one that its own basis gives, each match stored once.
+    """Return whether each batch of a ladder follows from its own basis, and each match is stored once.
 
     Two ladders differ: a batch depends on the results that were stored when it was planned.
     """
@@ -188,7 +188,7 @@ def is_ladder_whole(path: Path) -> bool:
 
 
 def main(path: Path, kind: str, num_workers: int, killed_after: int, *, are_workers: bool = False) -> int:
-    """Play an event through as many kills as it takes; return how many there were."""
+    """Play a tournament to its end, killing every run after some transactions; return the number of kills."""
     begin(path, kind)
     if not are_workers:
         # Once for all runs, each of which would import the compiler and load the kernels of the bot anew.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 POSITIONS = Path(__file__).with_name("positions-500.npz")
 """Positions with the outcome of each action under best play, labelled by the project's own solver.
 
-`actions` [500, 42] that lead there, `ply` of them; `outcome` [500, 7] for the side to move, 2 not legal.
+`actions`, `[500, 42]`: the actions that lead to each position, of which the first `ply` count. `outcome`,
+`[500, 7]`: the outcome of each action for the side to move, 2 if it is illegal.
 """
 ILLEGAL = 2
 POINTS = 0.5
@@ -42,7 +43,7 @@ class Quality(NamedTuple):
 
 
 def sample_quality(bot: Bot) -> Quality:
-    """Let a bot play all of them, one after the other."""
+    """Ask a bot for a move in each labelled position, and return the quality of the moves."""
     arrays = load_arrays(POSITIONS)
     good: list[bool] = []
     decisive: list[bool] = []

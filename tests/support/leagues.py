@@ -26,7 +26,7 @@ _TRIES = 12
 
 
 class League(NamedTuple):
-    """What a league consists of, besides its bots."""
+    """The parameters of a league, besides its bots."""
 
     rounds: int = 1
     """Pairs of matches of every two bots."""
@@ -163,7 +163,7 @@ def _match(
             break
     outcome, termination, ending = _ending(rules, line), "rules", "X wins by four in a row"
     if planned.number % 31 == 0:
-        # One forfeits in the middle.
+        # A bot forfeits in the middle of the match.
         line = line[: len(planned.opening) + 3]
         outcome, termination = ("first", "second")[len(line) % 2 == 0], FAULTS[planned.number // 31 % 3]
         ending = league.reason or "its bot gave no answer in time"

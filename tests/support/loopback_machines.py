@@ -98,7 +98,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster() -> Generator[Cluster]:
-    """Have a scheduler and no machine yet."""
+    """Run a scheduler, at first without machines, for a `with` block."""
     with tempfile.TemporaryDirectory() as folder:
         found = Cluster(Path(folder))
         found.start_scheduler()
@@ -109,10 +109,10 @@ def cluster() -> Generator[Cluster]:
 
 
 def await_true(is_true: Callable[[], object], what: str) -> None:
-    """Wait until something is so.
+    """Wait until a condition is true; `what` describes it in the error.
 
     Raises:
-        TimeoutError: it does not become so.
+        TimeoutError: it stays false.
     """
     ends_at = time.monotonic() + DEADLINE_S
     while not is_true():
@@ -130,14 +130,14 @@ def stored(store: Path) -> list[StoredMatch]:
 
 
 class Delay:
-    """Passes TCP connections on, each byte some milliseconds later in both directions."""
+    """Forwards TCP connections with a delay of some milliseconds in both directions."""
 
     def __init__(self, port: int, delay_ms: float) -> None:
         """Listen at a free port of loopback, in a thread.
 
         Args:
-            port: of loopback, to which connections are passed on.
-            delay_ms: of each direction.
+            port: port of loopback to which connections are forwarded.
+            delay_ms: delay in each direction, in milliseconds.
         """
         self._to, self._delay_s = port, delay_ms / 1000
         self.port = 0

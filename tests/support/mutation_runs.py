@@ -47,12 +47,12 @@ _LOOK_S = 0.01
 
 
 class Verdict(StrEnum):
-    """What became of one mutation."""
+    """The result of trying one mutation."""
 
     KILLED = "killed"
     """The test failed."""
     TIMED_OUT = "timed out"
-    """The test did not end, so somebody would notice."""
+    """The test did not end, so the fault would be noticed."""
     SURVIVED = "SURVIVED"
     """The test passed: it does not notice the fault."""
     STALE = "STALE"
@@ -257,7 +257,7 @@ def _attempt(entry: Mutation, limit_s: float, copy: Copy) -> Trial:
 
 
 def main() -> int:
-    """Print one line for each mutation; return 1 if a test missed one, or an entry is of no use."""
+    """Print one line for each mutation; return 1 if a test missed one, or an entry is unusable."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", nargs="*", default=[], help="names of tables, as in tests/mutations")
     parser.add_argument("--only", default="", help="a text that file, fault or test must contain")

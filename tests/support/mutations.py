@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TABLE = ROOT / "tests" / "mutations"
-"""One TOML file for each room or part of a room, with an array `mutation`."""
+"""The folder with one TOML file for each package or group of packages, with an array `mutation`."""
 
 
 class Mutation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -59,7 +59,7 @@ def read_table(folder: Path = TABLE) -> list[Mutation]:
 
 
 def chosen(table: Iterable[Mutation], rooms: Sequence[str], only: str) -> list[Mutation]:
-    """Return the entries of some rooms, all if empty, that contain `only` in file, fault or test."""
+    """Return the entries of the tables `rooms`, all if empty, that contain `only` in file, fault or test."""
     return [
         entry
         for entry in table

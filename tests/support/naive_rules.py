@@ -1,4 +1,4 @@
-"""k in a row in its simplest form, on a list of lists: the twin with which the fast rules are compared."""
+"""k in a row in its simplest form, on a list of lists: the reference for tests of the fast rules."""
 
 from __future__ import annotations
 

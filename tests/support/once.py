@@ -1,4 +1,4 @@
-"""Makes what all test processes of a run share, in the first process that needs it."""
+"""Creates files that all test processes of a run share, in the first process that needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes docs/reference/openapi.json from the table of routes: run this file to renew it."""
+"""Writes docs/reference/openapi.json from the table of routes: run this file to update it."""
 
 from __future__ import annotations
 

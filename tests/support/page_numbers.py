@@ -1,4 +1,4 @@
-"""Compares the figures of every page of a store, and of its JSON twin, with what the commands print."""
+"""Compares the figures of every page of a store, and of its JSON, with the output of the commands."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _CLOSE: Final = 1e-6
 
 
 class PageNumbers:
-    """The figures of a store, as the commands print them, and the comparison of its pages with these."""
+    """The figures of a store, as the commands print them, and comparisons of its pages with these figures."""
 
     def __init__(self, arena: CommandLine) -> None:
         """Read what the commands print of all tournaments and matches."""
@@ -196,7 +196,7 @@ class PageNumbers:
         return [row for row in self._matches if row["tournament"] == name]
 
     def _live(self, shown: Shown, name: str) -> None:
-        """Compare the count of matches, the only figure on the live page of a finished event."""
+        """Compare the count of matches, the only figure on the live page of a finished tournament."""
         (event,) = (each for each in self._all_events if each["name"] == name)
         assert f"{event['num_done']}" in shown.html
 
@@ -233,7 +233,7 @@ class PageNumbers:
         is_detailed, shown_names = len(view["names"]) <= MOST_DETAILED, view["names"][:MOST_CROSSED]
         for bot, line, (_, words, *cells) in zip(shown_names, view["cells"], table, strict=False):
             assert words.replace(" ", "") == bot.replace(" ", "")
-            # Of a very large field the page has only the best bots; all others are in the twin.
+            # The page of a very large field has only the best bots; its JSON has all.
             for opponent, cell, text in zip_longest(view["names"], line, cells, fillvalue=None):
                 if bot == opponent:
                     assert cell is None

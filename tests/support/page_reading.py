@@ -1,4 +1,4 @@
-"""Reads all pages of a store as a text browser does: tables, links, and the JSON twins."""
+"""Reads all pages of a store as a text browser does: tables, links, and the JSON of each page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """A page and its JSON twin."""
+    """A page and its JSON."""
 
     def __init__(self, html: str, twin: Any) -> None:  # noqa: ANN401 - JSON
         self.html = html
@@ -103,7 +103,7 @@ async def _pages_of(db: Path) -> dict[str, Shown]:
             if not answer.headers["content-type"].startswith("text/html"):
                 continue
             found[address] = shown = Shown(answer.text, await _twin(client, address, answer.text))
-            # Only the page of a running event links to its boards.
+            # Only the page of a running tournament links to its boards.
             boards = [f"{address}live"] if re.fullmatch(r"/t/[^/]+/", address) else []
             for link in [*shown.links, *boards]:
                 target = urljoin(address, urldefrag(link)[0])

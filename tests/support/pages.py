@@ -28,7 +28,7 @@ FENCE = re.compile(
 NOT_RUN = re.compile(r"<!-- not run: (?P<reason>(?:(?!-->).){10,}) -->\s*\Z", re.DOTALL)
 EXACT = re.compile(r"<!-- exact -->\s*\Z")
 SMALLER = re.compile(r"<!-- smaller where tested: (?P<changes>(?:(?!-->).)+) -->\s*\Z", re.DOTALL)
-"""Replacements for tests, figures of a training: `steps=200 -> steps=2; --rounds 50 -> --rounds 4`."""
+"""A comment with replacements that make a training short in tests: `steps=200 -> steps=2; …`."""
 FILE = re.compile(r"<!-- file: (?P<name>\S+) -->\s*\Z")
 _DEADLINE = 300.0
 _NO_NETWORK = {
@@ -109,7 +109,7 @@ class Reader:
     """Follows a page word for word in one shell: variables and the current folder persist."""
 
     _openings: ClassVar[dict[tuple[Path, str], Opening]] = {}
-    """The tournaments with which pages begin, by interpreter and command: each is played for one page."""
+    """Tournaments with which pages begin, by interpreter and command; each is played once, then copied."""
 
     def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
         """Start in `folder`, with `python` and its neighbours first on PATH."""

@@ -1,4 +1,4 @@
-"""Conditions of matches as SQL is asked for them, and the same in plain Python."""
+"""Filters of matches, and the same conditions in plain Python, with which the SQL queries are compared."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ _MACHINE = {"id": "0" * 32, "name": "", "cpu": "pc1"}
 
 
 def fits(match: StoredMatch, where: MatchFilter, pool: str, grades: Sequence[JudgedMatch]) -> bool:
-    """Decide in plain words whether a match is one that a filter is about."""
+    """Return whether a filter selects a match, decided without SQL."""
     given = match.actions[: match.num_opening]
     begins = [
         opening.game == match.game

@@ -1,10 +1,10 @@
-"""TD(lambda) for Connect Four as the formulas say it, in plain Python: the twin of the compiled trainers.
+"""TD(lambda) for Connect Four in plain Python, directly from the formulas: the reference for the kernels.
 
 Source: Sutton and Barto, Reinforcement learning, 2018: after-states (section 6.8), lambda-returns (12.1) and
 TD(lambda) (12.2). Eligibility traces are computed as sums over the visited after-states, and lambda-returns
 as sums over the later values, not by recursion as in the kernels.
 
-The twins draw the same random numbers as the kernels, in the same order, so they play the same games. As in
+It draws the same random numbers as the kernels, in the same order, so it plays the same games. As in
 the kernels, an after-state that ends the game (a full board, or a win found by exploration) is learnt, too,
 with the result as its target.
 """

@@ -35,7 +35,7 @@ class Board:
 
     @property
     def screen(self) -> PlayScreen:
-        """The screen."""
+        """The screen of the match."""
         (screen,) = [screen for screen in self.app.screen_stack if isinstance(screen, PlayScreen)]
         return screen
 
@@ -75,7 +75,7 @@ class Board:
         await self.pilot.pause()
 
 
-def played(  # noqa: PLR0913 # what a play can be
+def played(  # noqa: PLR0913 # parameters of a play and of its screen
     path: Path,
     act: Callable[[Board], Awaitable[_Result]],
     settings: PlayConfig = FOUR,

@@ -33,7 +33,7 @@ DEADLINE_S = 60.0
 
 
 class FirstLegal:
-    """Plays the first legal action, and claims to like it; waits for `gate` before each answer."""
+    """Plays the first legal action, and reports a good evaluation; waits for `gate` before each answer."""
 
     def __init__(self, gate: threading.Event | None = None) -> None:
         self._gate = gate

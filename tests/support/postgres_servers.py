@@ -202,7 +202,7 @@ _SHAPE: Final = """
 SELECT md5(string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid), ',' ORDER BY c.relname, a.attnum))
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'v', 'i') AND a.attnum > 0"""
-"""Changes with every table, column and index."""
+"""A query whose result changes with every table, column and index."""
 _ALONE: Final = """
 SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()"""
@@ -218,7 +218,7 @@ class EmptyStores:
         """Start without any store.
 
         Args:
-            databases: of the server.
+            databases: databases of the server.
             template: name of a database that is an empty store.
         """
         self._databases = databases
@@ -243,7 +243,7 @@ class EmptyStores:
         return self._free.pop() if self._free else self._databases.make(self._template)
 
     def copy(self, name: str) -> str:
-        """Return the name of a copy of a store, which nobody may be connected to."""
+        """Return the name of a copy of a store to which no client is connected."""
         if raw := self._raws.pop(name, None):
             raw.close()
         return self._databases.make(name)

@@ -1,4 +1,4 @@
-"""Writes docs/reference/python.md from the docstrings of the public modules: run this file to renew it."""
+"""Writes docs/reference/python.md from the docstrings of the public modules: run this file to update it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""When an app under test has nothing left to do, asked of its event loop instead of guessed from CPU time.
+"""Detects when an app under test has nothing left to do, from its event loop instead of its CPU time.
 
 Textual's pilot sleeps 20 ms twice for every key, and again until the process has used less than 1 ms of the
 last 20 ms. That is most of the time of a test of screens. On a busy machine, where the process gets no CPU,
-it takes an app for idle that has not begun.
+the pilot mistakes an app that has not begun for an idle one.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 _WAITING = ("_layout_required", "_scroll_required", "_repaint_required", "_recompose_required")
+"""Flags of a screen that are set while work waits for its next frame, up to 1/60 s later."""
 _CHANGED = ("_dirty_widgets", "_callbacks")
-"""What a screen does only with its next frame, up to 1/60 s later: flags, and collections."""
+"""Collections of a screen that are not empty while work waits for its next frame."""
 
 
 def install(patch: pytest.MonkeyPatch) -> None:
-    """Have every pilot wait for quiescence."""
+    """Make every pilot wait for quiescence."""
     for user in ("textual.pilot", "textual.app"):
         patch.setattr(f"{user}.wait_for_idle", wait_until_quiet)
 
@@ -35,16 +36,17 @@ def install(patch: pytest.MonkeyPatch) -> None:
 async def wait_until_quiet(min_sleep: float = SLEEP_GRANULARITY, max_sleep: float = 1) -> None:
     """Return when no callback is ready, no frame is due and no worker of the app is at work.
 
-    Where a worker is at work, Textual's guess decides: it may wait for something that the test does next.
+    If a worker is at work, Textual's own function decides, because the worker may wait for the next step of
+    the test.
 
     Args:
-        min_sleep: as Textual's, used only where a worker is at work.
-        max_sleep: seconds of CPU after which an app that never rests is taken for quiet. A machine that lets
-            this thread wait for a second would otherwise make an app quiet that has not even begun.
+        min_sleep: as in Textual, used only if a worker is at work.
+        max_sleep: seconds of CPU time after which an app that is never idle counts as quiet. Elapsed time
+            would not do: on a busy machine, an app may not even have begun after a second.
     """
     app: App[Any] = active_app.get()
     await _run_what_is_ready(app, time.thread_time() + max_sleep)
-    # A feed may go on for as long as the app does; tests wait for what it tells.
+    # A feed may run as long as the app; tests wait for the data that it delivers.
     if not all(worker.is_finished or worker.name == "feed" for worker in app.workers):
         await wait_for_idle(min_sleep, max_sleep)
         await _run_what_is_ready(app, time.thread_time() + max_sleep)

@@ -21,7 +21,7 @@ def pairs(
     Args:
         i: a bot.
         j: another.
-        results: of each pair.
+        results: points of `i` in each pair, moving first and second.
         openings: how many there are, used in turn; None: each pair has its own.
         event: tournament.
     """

@@ -31,17 +31,17 @@ if TYPE_CHECKING:
 
 
 def _apart(elo: float) -> Callable[[Rng], FloatArray]:
-    """Return two bots."""
+    """Return a function for the strengths of two bots with a fixed difference."""
     return lambda _rng: np.array([elo, 0.0])
 
 
 def _groups(half: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Return two groups, the second stronger by a fixed amount."""
+    """Return a function for the strengths of two groups, the second stronger by a fixed amount."""
     return lambda rng: rng.normal(0, 150, 2 * half) + np.repeat([0.0, elo], half)
 
 
 def _sweeper(rng: Rng) -> FloatArray:
-    """Return a bot 900 Elo above a field of seven."""
+    """Return the strengths of a bot 900 Elo above the mean, and of seven others."""
     return np.concatenate([[900.0], rng.normal(0, 150, 7)])
 
 

@@ -203,7 +203,7 @@ def true_gap(gap: float, world: World) -> float:
 
 
 def _met(strength: FloatArray, ratings: Ratings, world: World) -> list[bool]:
-    """Examine the gap of every two bots that met: no single rating is true where scores do not add up."""
+    """Return, for every two bots that met, whether the interval contains their true gap."""
     met = list(zip(ratings.encounters.low.tolist(), ratings.encounters.high.tolist(), strict=True))
     return [
         gap.low <= true_gap(float(strength[i] - strength[j]), world) <= gap.high
@@ -222,17 +222,17 @@ def fields(design: Design, num_fields: int, seed: int) -> Iterator[tuple[FloatAr
 
 
 def all_meet(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Return a round robin."""
+    """Return a round robin, in which every bot meets all others."""
     return [(i, j, 1) for i, j in combinations(range(len(strength)), 2)]
 
 
 def neighbours_meet(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Return a chain."""
+    """Return a chain, in which every bot meets the next one."""
     return [(bot, bot + 1, 1) for bot in range(len(strength) - 1)]
 
 
 def one_meets_all(strength: FloatArray, _rng: Rng) -> Meetings:
-    """Return a gauntlet of bot 0."""
+    """Return a gauntlet, in which bot 0 meets all others."""
     return [(0, bot, 1) for bot in range(1, len(strength))]
 
 
@@ -244,12 +244,12 @@ def two_groups_meet(strength: FloatArray, rng: Rng) -> Meetings:
 
 
 def drawn_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Return rounds in each of which every bot meets one drawn bot, so that the field is connected."""
+    """Return a function for rounds in which every bot meets one drawn bot, until the field is connected."""
     return lambda strength, rng: _rounds(rounds, lambda: rng.permutation(len(strength)), len(strength))
 
 
 def near_meet(rounds: int) -> Callable[[FloatArray, Rng], Meetings]:
-    """Return rounds in which every bot meets one of similar strength, as in a Swiss tournament."""
+    """Return a function for rounds of bots with similar strengths, as in a Swiss tournament."""
 
     def meet(strength: FloatArray, rng: Rng) -> Meetings:
         num = len(strength)
@@ -269,12 +269,12 @@ def _rounds(rounds: int, order: Callable[[], IntArray], num: int) -> Meetings:
 
 
 def normal(num: int, deviation: float) -> Callable[[Rng], FloatArray]:
-    """Return normal strengths."""
+    """Return a function that draws normally distributed strengths."""
     return lambda rng: rng.normal(0, deviation, num)
 
 
 def steps(num: int, elo: float) -> Callable[[Rng], FloatArray]:
-    """Return versions, each stronger than the one before by the same amount."""
+    """Return a function for the strengths of versions, each stronger than the last by the same amount."""
     return lambda _rng: np.arange(num, dtype=np.float64) * elo
 
 

@@ -1,4 +1,4 @@
-"""A slot that sends what no honest slot would; run as a program with a setup."""
+"""A slot that sends invalid results; a program whose argument is the setup of the slot."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VICES = ("opening", "seed", "action", "tournament", "garbage", "twice", "flood")
 
 
 def lie(vice: str, record: MatchRecord) -> MatchRecord:
-    """Return what is sent instead of an honest record."""
+    """Return the invalid record that is sent instead of `record`."""
     changes: dict[str, dict[str, Any]] = {
         "opening": {"num_opening": record.num_opening + 1},
         "seed": {"seed_first": record.seed_first + 1},
@@ -36,7 +36,7 @@ def lie(vice: str, record: MatchRecord) -> MatchRecord:
 
 
 def lie_about(shard: RunShard, link: SlotLink) -> None:
-    """Answer a shard with the fault that its data name."""
+    """Answer a shard with a wrong hash or missing parts, as its data say."""
     if shard.task.data == b"hash":
         link.deliver_shard(b"a result")
         link.finish_shard(sha256="0" * 64)
@@ -46,7 +46,7 @@ def lie_about(shard: RunShard, link: SlotLink) -> None:
 
 
 def main() -> None:
-    """Join, and answer each batch with another fault."""
+    """Join the cluster, and answer each batch with another fault."""
     setup = msgspec.json.decode(sys.argv[1], type=SlotSetup)
     place = find_place(setup.address, Path(setup.keys))
     link = SlotLink(setup.slot, place, setup.facts, Path(setup.folder))

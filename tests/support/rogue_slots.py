@@ -1,4 +1,4 @@
-"""Starts slots of other machines by hand: `rogue_slot.py`, which lies, and one that does not."""
+"""Starts slots of other machines: `rogue_slot.py`, which sends invalid results, and an honest one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
-    """Run a slot of another machine that lies."""
+    """Run a slot of another machine that sends invalid results."""
     setup = _setup(cluster, folder, "rogue")
     program = ROOT / "tests" / "support" / "rogue_slot.py"
     command = own_python(str(program), msgspec.json.encode(setup).decode())

@@ -1,4 +1,4 @@
-"""A coordinator in a few lines, to drive schedules in tests and simulations."""
+"""A minimal coordinator that drives schedules in tests and simulations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedEvent:
-    """An event without bots: it plans matches, and receives their results."""
+    """A tournament without bots: it plans matches, and receives their results."""
 
     def __init__(self, schedule: Schedule, num_seats: int) -> None:
         self.schedule = schedule
@@ -77,12 +77,12 @@ def play_in_flight(
     points: Mapping[MatchKey, float],
     seconds: Mapping[MatchKey, float],
 ) -> int:
-    """Play an event with so many pairs at once, and return the number of matches that were begun.
+    """Play a tournament with `pairs` pairs at once; return the number of matches that were begun.
 
     Args:
         event: a new event.
         pairs: in flight at once, 1 or more.
-        points: of the lower seat in every match that may be planned.
+        points: points of the lower seat in every match that may be planned.
         seconds: duration of each of them.
     """
     running: list[tuple[float, MatchKey]] = []

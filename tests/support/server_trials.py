@@ -50,7 +50,7 @@ def _begin(work: Callable[..., None], *args: object) -> BaseProcess:
 
 
 def hold_events(url: str, num_coordinators: int, num_matches: int) -> float:
-    """Start coordinators together, each with an event of the same bots, and save each batch twice.
+    """Start coordinators together, each with a tournament of the same bots, and save each batch twice.
 
     Returns:
         Elapsed seconds.
@@ -182,7 +182,7 @@ def _follow(url: str, tournament: int, opened: Any, end: Any, seen: Any) -> None
 
 
 def take_over(url: str, index: int, num_matches: int) -> None:
-    """Stop a process that plays an event, take the event over, continue it, and resume the first process.
+    """Stop a process that plays a tournament, take over and continue the tournament, and wake the process.
 
     Raises:
         AssertionError: a match is missing or stored twice; the first process did not end with status 3.
@@ -236,7 +236,7 @@ def _make_silent(url: str, cup: Cup) -> None:
 
 
 def compare_copy(url: str, num_rows: int, rounds: int = 3) -> float:
-    """Return how many times faster COPY inserts matches than row by row, alternating, best of each."""
+    """Return how many times faster COPY is than inserting rows one by one; best times of alternating runs."""
     best = {"copy": float("inf"), "rows": float("inf")}
     least = server_rows.LEAST
     with Store.open(url, fast=True) as store:

@@ -75,7 +75,7 @@ class ShuffledRuns:
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what a phase of a test took, and why it failed."""
+        """Record the time that a phase of a test took, and why it failed."""
         self._seconds[report.nodeid] += report.duration
         if report.failed:
             self._failures.append((report.nodeid, report.longreprtext))
@@ -116,7 +116,7 @@ class ShuffledRuns:
             self._path(name).write_text(json.dumps((self._seconds, self._failures)), "utf-8")
             status = 0
         finally:
-            # What the parent has to do at its end is not this process's.
+            # Skip the parent's exit handlers, which must run only once.
             os._exit(status)
 
     def _await(self, process: int, name: str) -> _Report:

@@ -38,7 +38,7 @@ class Source:
 
     path: Path
     module: str
-    """Its dotted name; for a file outside the rooms its path."""
+    """Its dotted name; its path if the file belongs to no package."""
     tree: ast.Module
 
     @cached_property
@@ -75,7 +75,7 @@ def read(path: Path, module: str) -> Source:
 
 
 def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
-    """Return the modules of the rooms by dotted name."""
+    """Return the modules of the packages by dotted name."""
     sources: dict[str, Source] = {}
     for package, folder in (rooms or ROOMS).items():
         for path in sorted(folder.rglob("*.py")):
@@ -86,7 +86,7 @@ def room_sources(rooms: Mapping[str, Path] | None = None) -> dict[str, Source]:
 
 
 def all_sources() -> list[Source]:
-    """Return every Python file of the project: rooms, migrations, template, tests, benchmarks."""
+    """Return every Python file of the project: packages, migrations, template, tests, benchmarks."""
     return [*room_sources().values(), *(read(path, path.relative_to(ROOT).as_posix()) for path in _others())]
 
 

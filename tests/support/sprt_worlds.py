@@ -89,7 +89,7 @@ def play_matches(
 ) -> tuple[dict[MatchKey, float], dict[MatchKey, float]]:
     """Return points of the tested bot and seconds of each match of a test, by encounter and match number.
 
-    The tested bot wins quickly and loses slowly: told in order of arrival, its wins would count first.
+    The tested bot wins quickly and loses slowly: in the order of arrival, its wins would count first.
     """
     z = rng.standard_normal(num_pairs)
     shift = (world.advantage + world.opening_sd * z) * LOGITS_PER_ELO
@@ -179,7 +179,7 @@ def measure_estimates(
 ) -> list[MeasuredEstimates]:
     """Run tests of two bots and compare their estimates with the truth, for each strength and world.
 
-    All run side by side: the time is that of the longest tests.
+    All tests run in the same arrays, so the longest ones determine the time.
     """
     rng = np.random.default_rng(seed)
     played = [play_pairs(elo, world, num_runs, NUM_OPENINGS, rng) for elo, world in cases]

@@ -101,7 +101,7 @@ def plan(num_seats: int, num: int, start: int = 0) -> list[PlannedMatch]:
 
 @dataclass(frozen=True)
 class Cup:
-    """A stored tournament and the parts it was made of."""
+    """A stored tournament and the parts from which it was made."""
 
     record: TournamentRecord
     entrants: list[Entrant]
@@ -154,7 +154,7 @@ def tamper(place: str | Place, *statements: str) -> None:
     """Change a store without its safeguards: in a file without checks, on a server without references.
 
     Args:
-        place: of the store.
+        place: place of the store.
         statements: for both databases; a blob is written as `x'00ff'`.
     """
     with _unguarded(place) as raw:
@@ -163,7 +163,7 @@ def tamper(place: str | Place, *statements: str) -> None:
 
 
 def rows(place: str | Place, query: str) -> list[tuple[Any, ...]]:
-    """Return what a query reads behind the back of a store."""
+    """Return the rows of a query, read without the store's own code."""
     with _unguarded(place) as raw:
         return raw.execute(_translated(raw, query)).fetchall()
 

@@ -83,7 +83,7 @@ class Sitting:
         return [range(batch.first, batch.last + 1) for batch in self.store.plans.batches(self.tournament.id)]
 
     def planner(self, num_workers: int, store: Store | None = None) -> Planner:
-        """Return the planner of the matches that are left; `store` is as the lease's holder writes it."""
+        """Return the planner of the matches that are left; `store` may be the store of a claimed lease."""
         store = store or self.store
         tournament = store.tournaments.find(self.tournament.id) or self.tournament
         plan = restore_plan(store, tournament)
@@ -109,7 +109,7 @@ class Sitting:
         goal: Callable[[], str] | None = None,
         goal_reached: Callable[[], bool] | None = None,
     ) -> Ended:
-        """Play what is left, as `arena resume` does."""
+        """Play the remaining matches, as `arena resume` does."""
 
         def tell(event: Event) -> None:
             self.events.append(event)
@@ -130,7 +130,7 @@ class Sitting:
         *,
         planner: Planner | None = None,
     ) -> Ended:
-        """Play what is left in a pool of the test, as planned or by a planner of the test."""
+        """Play the remaining matches in a pool of the test, as planned or by a planner of the test."""
 
         def tell(event: Event) -> None:
             self.events.append(event)

@@ -40,7 +40,7 @@ class Weigher:
         self._weights = weights["weights"]
 
     def play(self, state: State, limit: Limit) -> PlayResult:
-        """Return that action."""
+        """Return the legal action of the largest weight."""
         del limit
         return PlayResult(max(state.legal_actions, key=lambda action: float(self._weights[action])))
 
@@ -102,7 +102,7 @@ def _learn_from(folder: Path, game: Game) -> Trained:
 
 
 def _pause(folder: Path) -> None:
-    """Pause a run as another shell does, and let it go on once it waits."""
+    """Pause a run as another shell does, and resume it once it waits."""
     _order(folder.name, "pause")
 
     def go_on() -> None:
@@ -114,7 +114,7 @@ def _pause(folder: Path) -> None:
 
 
 def _order(run: str, command: str, *options: str) -> None:
-    """Send an order to a run as another shell does."""
+    """Send a command to a run as another shell does."""
     command_line = own_python("-m", "arena", command, *options, run)
     shell = subprocess.Popen(command_line, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
@@ -141,8 +141,8 @@ def make_bot(game: Game, options: Mapping[str, str]) -> Weigher:
 def make_trainer(options: Mapping[str, str]) -> WeigherTrainer:
     """Make the trainer.
 
-    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, killed, or told to end or
-    to pause by another process.
+    Options: `steps`, and the steps at which it fails, is stopped or, in a new run, killed, or is ended or
+    paused by another process.
     """
     reader = OptionReader("the trainer weigher", options)
     defaults = {

@@ -1,4 +1,4 @@
-"""Wheels made by hand: a zip with metadata, also such as no build tool would make."""
+"""Makes wheels by hand: zip files with metadata, including ones that no build tool would make."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make_wheel(
 
     Args:
         folder: destination; it is created.
-        name: of the distribution, as in file names.
+        name: name of the distribution, as in file names.
         bots: entry points of bots.
         files: texts by their paths in the wheel.
         metadata: its metadata.
@@ -79,7 +79,7 @@ def make_wheel(
 
 
 def make_index(folder: Path, *wheels: Path) -> str:
-    """Lay wheels out as a package index and return its address."""
+    """Write wheels as a package index and return its address."""
     for wheel in wheels:
         page = folder / wheel.name.partition("-")[0].replace("_", "-")
         page.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A bot in a few lines that speaks arena-bot/1 itself and thinks as told."""
+"""A short bot that speaks arena-bot/1 itself and runs a given line of code before each answer."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ def wire_bot(think: str) -> list[str]:
     """Return the command of a bot.
 
     Args:
-        think: a line of Python that runs before each answer; `limit_s` is its time, `began` the moment at
-            which the
-            question was read, and `send(**message)` sends a message.
+        think: a line of Python that runs before each answer; `limit_s` is its time, `began` the time at
+            which the request was read, and `send(**message)` sends a message.
     """
     return [sys.executable, "-I", "-S", "-c", _SOURCE.replace("{think}", think)]

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 _NO_LIMIT_MS = 86_400_000
-"""Milliseconds per move that a program is told if there is no limit: arena-bot/1 demands a number. A day."""
+"""A day, the milliseconds per move that a program gets if there is no limit: arena-bot/1 demands a number."""
 
 
 class ProgramBot:

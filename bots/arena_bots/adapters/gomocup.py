@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 _GAME = "gomoku"
 _FIVE = 5
 _EXACT_FIVE = 1
+"""Value of INFO rule for exactly five in a row."""
 _AGAINST_A_PROGRAM = 1
-"""Values of INFO rule (exactly five) and of INFO game_type (opponent is a program)."""
+"""Value of INFO game_type if the opponent is a program."""
 _NO_LIMIT_MS = 2**31 - 1
 """Milliseconds that Gomocup sends as time_left if there is no limit."""
 _UNTIMED_S = 1.0
-"""Seconds sent for a move without a time limit: an engine cannot be told a node limit, and would not stop."""
+"""Seconds sent for a move without a time limit: the protocol has no node limit, so a search would not end."""
 _MEMORY_MB = 350
 """Megabytes, as in Gomocup; engines exceed this value, and engine and adapter share a bot's gigabyte."""
 _QUIET_MS = 5
@@ -105,8 +106,7 @@ def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> GomocupBot:  
     """Make the bot.
 
     Options: `cmd`, the engine; `memory`, the megabytes it may use; `quiet`, the milliseconds to wait after
-        its
-    answer, so that it can get ready for the next question.
+    each move, in which the engine can prepare for the next command.
 
     Raises:
         OptionError: an option is rejected.

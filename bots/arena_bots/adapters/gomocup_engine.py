@@ -151,7 +151,8 @@ class Engine:
         began = time.monotonic()
         end = began + max(seconds, _LEAST_S) + _LATE_S
         given_up = began + max(_GIVE_UP * seconds, _GIVE_UP_S)
-        # Three waits in turn: until the hint, until the time is over, and until nobody waits any more.
+        # Three waits in turn: until the hint, until the time is over, and until the answer is no longer
+        # wanted.
         until = began + _HINT_SHARE * seconds
         self._say(*lines)
         while True:

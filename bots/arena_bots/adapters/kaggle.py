@@ -37,10 +37,13 @@ _ARCHIVES = (".gz", ".tgz", ".tar", ".zip")
 _PACKAGES = {"cv2": "opencv-python-headless", "PIL": "pillow", "sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Package names for pip, for modules whose package has another name."""
 _ACT_S = 2.0
+"""Seconds per move in Kaggle's ConnectX, as are the next three values."""
 _OVERAGE_S = 60.0
+"""Reserve in seconds beyond the time for moves."""
 _EPISODE_STEPS = 1000
+"""Maximum number of steps of an episode."""
 _RUN_S = 1200
-"""Kaggle's ConnectX: seconds per move, reserve in seconds, steps per episode, seconds per episode."""
+"""Maximum seconds of an episode."""
 
 
 class Struct(dict[str, Any]):
@@ -258,7 +261,7 @@ def _num_arguments(agent: Callable[..., object]) -> int:
 
 @hookimpl
 def make_bot(game: Game, seed: int, options: Mapping[str, str]) -> KaggleBot:
-    """Make the bot; options `file`, the submission, and `overage`, the reserve it is told without a bank.
+    """Make the bot; options `file`, the submission, and `overage`, its reserve without a bank.
 
     Raises:
         OptionError: an option is rejected.

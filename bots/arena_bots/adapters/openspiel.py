@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, Limit, State
 
 _SIMULATIONS = 1000
+"""Default number of simulations, that of OpenSpiel's own examples."""
 _UCT_C = 2.0
-"""Defaults of OpenSpiel's own examples of its search."""
+"""Default exploration constant, that of OpenSpiel's own examples."""
 _TREE_MB = 256
 """Megabytes for the search tree, out of a bot's gigabyte."""
 _PROBE = 16
 """Number of simulations that are timed to estimate the duration of one."""
 _LEAST_S = 0.001
-"""Least seconds of a search that time limits; -1 stands for no limit."""
+"""Shortest time limit of a search in seconds; OpenSpiel takes -1 as no limit."""
 _TIME_SHARE = 0.9
 """Share of the time that a search uses; the rest is for its last simulation and for sending the answer."""
 _MAX_SEED = 2**31 - 1

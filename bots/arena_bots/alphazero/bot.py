@@ -33,8 +33,9 @@ WEIGHTS = Path(__file__).with_name("weights")
 _SIMULATIONS = 400
 _MAX_SIMULATIONS = 10**6
 _MIN_SECONDS = 0.001
+"""Lower bound of the option `seconds`."""
 _MAX_SECONDS = 3600.0
-"""Bounds of the option `seconds`."""
+"""Upper bound of the option `seconds`."""
 _NODES = 1 << 12
 """Nodes reserved for the tree, unless the limit on simulations needs more."""
 _MOST_BYTES = 1 << 26
@@ -168,7 +169,7 @@ class AlphaZeroBot:
         proofs = np.zeros(forest.prior.shape[2], np.int8)
         edge_proofs(forest, 0, proofs)
         known = {action: DRAW - proof for action, proof in enumerate(proofs.tolist()) if proof != UNKNOWN}
-        # What was searched is known better than BARRED, so it comes last.
+        # Proofs of searched actions come last and replace the -1 of barred ones, because they are more exact.
         return dict.fromkeys(np.flatnonzero(forest.prior[0, 0] < 0).tolist(), -1) | known
 
     def _choose(

@@ -40,7 +40,7 @@ _WORD = 64
 WORK = 1 << 18
 """Maximum actions evaluated between two reads of the clock; each stone re-evaluates all of a board's."""
 _STONES = 4096
-"""Stones between two reads of the clock on small boards. Both take a millisecond, or three at worst."""
+"""Stones placed between two reads of the clock on small boards; either bound takes 1 ms, at worst 3 ms."""
 _DECIDED = WON // 2
 """Scores above this, or below its negative, are decided results."""
 
@@ -118,7 +118,7 @@ class CompiledAlphaBeta:
             search.table[:] = 0
             self._age = 0
         self._age += 1
-        # What earlier positions taught about the order is dropped: an answer depends on its position alone.
+        # The move order learnt from earlier positions is dropped: an answer depends on its position alone.
         search.history[:] = 0
         search.numbers[:] = 0
         search.numbers[AGE] = self._age
@@ -135,7 +135,8 @@ class CompiledAlphaBeta:
         while how == PAUSED:
             if budget.is_late:
                 return False
-            # A kernel cannot read the clock: it pauses, and its state in `frames` lets the next call go on.
+            # A kernel cannot read the clock: it pauses, and its state in `frames` lets the next call
+            # continue.
             numbers[PAUSE] = numbers[STONES] + self._slice
             how = run(self._geometry, board, self._search)
         return how == DONE

@@ -134,7 +134,7 @@ def _enter(geometry: AlphaBetaGeometry, board: AlphaBetaBoard, search: AlphaBeta
     numbers[NODES] += 1
     numbers[STONES] += 1
     if plies == 0:
-        # No child gets a frame, so the parent's window tells whether the variation is needed.
+        # No child gets a frame, so the parent's window shows whether the variation is needed.
         return frontier(geometry, board, search, level, search.frames[level - 1][WIDE] != 0)
     player = player_at(search, level)
     # In most positions no gain reaches `LINE`, so neither a win nor a threat needs to be looked for.

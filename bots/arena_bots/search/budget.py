@@ -47,7 +47,7 @@ class Budget:
         """Return the tighter of `limit` and the bot's own limits; the clock starts now."""
         start = perf_counter()
         allowed = _allowed(limit)
-        # Only the time that others grant needs a reserve; a bot's own limit is not judged.
+        # Only the limit of the match needs a reserve; the arena does not check a bot's own limit.
         searched = min(allowed * _SHARE, _bound(seconds))
         return cls(
             min(_bound(limit.nodes), _bound(nodes)),

@@ -152,8 +152,8 @@ class Tree:
         if not node.children:
             return None
         scale = self._c * sqrt(node.visits) / (len(node.children) + len(node.untried))
-        # The bound of an untried action: no value yet, and 1 + n = 1. Without one, anything above -1 is
-        # better.
+        # An untried action has no value yet and n = 0, so its bound is `scale`. If all are tried, start below
+        # every possible bound.
         best, chosen = scale if node.untried else -2.0, None
         for child in node.children.values():
             bound = child.total / child.visits + scale / (1 + child.visits)

@@ -198,7 +198,7 @@ class WordBoard:
         self._rule = selection(settings.c, is_puct=settings.is_puct)
         self._proves = settings.proves
         self._path = np.zeros(layout.max_length + 1, np.uint32)
-        # By its type the kernel is compiled for one kind of rollout alone.
+        # The type of this argument decides for which kind of rollout the kernel is compiled.
         self._free = None if settings.is_tactical else np.zeros(layout.num_actions, np.uint64)
         self._chance = seeded(0)
         self._own = self._opp = np.uint64(0)

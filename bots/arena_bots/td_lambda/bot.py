@@ -131,7 +131,7 @@ def _would_win(state: KInARowState, action: int) -> bool:
 
 
 def _parts_two(state: KInARowState, action: int) -> bool:
-    """Return whether an opponent's stone there would make a run of exactly two with both ends empty.
+    """Return whether an opponent's stone where `action` lands would make exactly two with both ends empty.
 
     Source: the TD(lambda) notebook's third rule. Vertical runs never have both ends empty.
     """

@@ -209,7 +209,7 @@ def _ptrace() -> str:
     libc, pid = ctypes.CDLL(None, use_errno=True), int(_canaries["pid"])
     if libc.ptrace(_PTRACE_ATTACH, pid, None, None):
         return ""
-    os.waitpid(pid, 0x40000000)  # __WALL
+    os.waitpid(pid, 0x40000000)  # the flag __WALL, which `os` does not define
     libc.ptrace(_PTRACE_DETACH, pid, None, None)
     return "attached"
 

@@ -1,4 +1,4 @@
-"""What perfect play says about matches: losses, blunders, accuracy, and early ends."""
+"""Matches analysed by perfect play: losses, blunders, accuracy, and early ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from arena_plugins.contract import Game, State
 
 TIC_TAC_TOE = make("tic-tac-toe")
-# O's edge loses, X lets it off, X overlooks a threat, O overlooks its own win, X wins.
+# O's edge loses, X gives the win away, X overlooks a threat, O overlooks its own win, X wins.
 MATCH = (0, 1, 8, 4, 6, 2, 3)
 
 

@@ -187,7 +187,7 @@ def test_a_kept_bot_is_entered_as_it_was(tmp_path: Path, monkeypatch: pytest.Mon
     assert kept.place == old.place
     assert (new.label, kept.label) == ("strange@1.1:depth=2", "strange@1.0:depth=2")
     assert kept.spec == address == f"strange@{old.content[:8]}:depth=2"
-    # Its version does as well, and digits without the options, of which there are no others.
+    # The version is enough as well, and digits without the options, if no other options exist.
     assert one("strange@1.0:depth=2").record == one(f"strange@{old.content[:5]}").record == old.record
     named, _ = resolve([f"{address},name=Old", "strange"], margin_ms=50)
     assert (named.label, named.record) == ("Old", old.record)

@@ -1,4 +1,4 @@
-"""Neither a command nor a worker looks for garbage at its end; a command seldom does before it runs a bot."""
+"""Neither commands nor workers collect garbage at their end, and commands rarely do before they run a bot."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ main()
 
 @pytest.fixture
 def usual() -> Generator[tuple[int, int, int]]:
-    """Give the thresholds before the test, which begins like a command."""
+    """Yield the thresholds before the test, which begins like a command."""
     before = gc.get_threshold()
     collect_rarely()
     assert gc.get_threshold() == (50_000, *before[1:])

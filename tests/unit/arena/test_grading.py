@@ -1,4 +1,4 @@
-"""Matches are judged ply by ply: as brute force judges them, by two judges, killed and continued."""
+"""Matches are graded ply by ply: equal to brute force, by two judges, after kills."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 NUM_MATCHES = 20
 SMALL = ("gomoku:k=3,size=4", "connect-four:cols=4,rows=4")
 HARD = (24, 0, 42, 6, 30, 1, 20, 2, 9, 11, 46, 48)
-"""A match of 7x7, of which the solver does not solve the first plies."""
+"""A match on 7x7 whose first plies the solver does not solve."""
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_twenty_matches_with_known_mistakes_are_judged_as_brute_force_does(store
 
 
 def check_line(state: State, line: tuple[int, ...], known: Known) -> None:
-    """A line goes on to the end, or for 8 actions; nobody gives anything away, not even a ply."""
+    """Assert that a line goes to the end or for 8 actions, and that no move in it gives anything away."""
     distance = truth(state, known).distance
     assert len(line) == min(8, distance)
     for action in line:
@@ -132,7 +132,7 @@ def test_scores_are_those_of_a_solver_that_is_asked_alone(store: Store, spec: st
 
 
 class Interrupted(SolverJudge):
-    """Ends after some plies, as Ctrl-C does; counts what it judged."""
+    """A judge that is interrupted after some plies, as by Ctrl-C; counts the judged plies."""
 
     def __init__(self, most: int) -> None:
         super().__init__(None)
@@ -197,7 +197,7 @@ def minimax(game: str, options: str = "depth=9") -> BotJudge:
 
 
 def test_a_bot_judges_what_it_would_play_and_what_it_expects(store: Store) -> None:
-    """A bot that sees all of tic-tac-toe finds the mistakes that the solver finds."""
+    """A bot that sees all of tic-tac-toe finds the same mistakes as the solver."""
     judge = minimax("tic-tac-toe")
     try:
         for seed in (0, 1, 2):
@@ -220,7 +220,7 @@ def test_a_bot_judges_what_it_would_play_and_what_it_expects(store: Store) -> No
 
 
 def answers(values: Mapping[int, tuple[int, float]]) -> BotJudge:
-    """Return a judge that plays and expects what is given by ply, in place of a bot that is asked."""
+    """Return a judge whose moves and values are given by ply, in place of a real bot."""
     judge = minimax("tic-tac-toe")
 
     def ask(game: Game, state: State) -> Answer:  # noqa: ARG001 - as it is called
@@ -232,7 +232,7 @@ def answers(values: Mapping[int, tuple[int, float]]) -> BotJudge:
 
 
 def test_what_a_bot_would_have_played_itself_loses_nothing(store: Store) -> None:
-    # It thinks worse of the position after its own move: that is no mistake of this move.
+    # The bot rates the position after its own move worse, which is no mistake of this move.
     match = add(store, "tic-tac-toe", (4, 1))
     last, first = 1, 0
     found = graded(store, match, answers({0: (4, 0.5), 1: (0, 0.25), 2: (8, 0.75)})).plies

@@ -1,4 +1,4 @@
-"""Places by option, by environment, by system; and errors of the store as errors of the arena."""
+"""Folders and stores by option, environment and system; errors of the store become errors of the arena."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class _OpenOptions(TypedDict, total=False):
-    """Options of `Store.open` by name."""
+    """Names of the options of `Store.open`."""
 
     read_only: bool
     fast: bool
@@ -37,7 +37,7 @@ class _OpenOptions(TypedDict, total=False):
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave the user's own settings out."""
+    """Remove the user's own settings from the environment."""
     for name in ("ARENA_HOME", "ARENA_CACHE", "ARENA_DB", "ARENA_CONFIG"):
         monkeypatch.delenv(name, raising=False)
 

@@ -29,7 +29,7 @@ NEVER_RUN = "raise SystemExit('a module of a bot was imported')\n"
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Offer the bot `learner`, whose package brings weights, and must not be imported."""
+    """Make the bot `learner` discoverable, whose package has weights and must not be imported."""
     site = tmp_path / "site"
     folder = site / "learner_bots" / "deep"
     (folder / "weights").mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_what_tools_leave_beside_does_not_count(package: Path) -> None:
 
 
 def test_every_other_file_of_a_package_is_its_content(package: Path) -> None:
-    """A bot may read any of its files, so every one of them tells it from another bot."""
+    """A bot may read any of its files, so each file is part of its identity."""
     found = [record("learner")]
     for name in ("strong.provenance.toml", "../other.npz", "deeper/more.bin"):
         path = package / "weights" / name
@@ -149,7 +149,7 @@ def test_bundled_bots_are_known_by_their_weights() -> None:
 
 
 def test_an_older_store_knows_a_bot_without_its_code(package: Path) -> None:
-    """Identities of before are those that this formula gave, which is written out here once more."""
+    """Earlier identities followed this formula, which is repeated here."""
     now = resolve(["learner:level=weak"], margin_ms=0)[0]
     hashes = dict(json.loads(now.record.files))
     was = before_code_was_hashed("learner:level=weak", hashes)
@@ -159,7 +159,7 @@ def test_an_older_store_knows_a_bot_without_its_code(package: Path) -> None:
         assert entered is not None
         assert (entered.record, entered.spec, entered.place) == (older, now.spec, now.place)
     assert as_entered(now, before_code_was_hashed("learner", hashes)) is None
-    # Of a record with a content only that content counts.
+    # For a record with a content hash, only that hash counts.
     assert as_entered(now, dataclasses.replace(was, content="0" * 64)) is None
     assert (
         as_entered(now, before_code_was_hashed("learner:level=weak", {"weights/weak.npz": "0" * 64})) is None

@@ -1,4 +1,4 @@
-"""An interrupt that arrives where Python lets no exception out still ends the command."""
+"""An interrupt that arrives where Python suppresses exceptions still ends the command."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_a_bot_that_cannot_start_loses() -> None:
 
 @pytest.mark.parametrize(("opening", "termination"), [((), "crash"), ((4,), "protocol_order")])
 def test_both_fail_before_the_first_action(opening: tuple[int, ...], termination: str) -> None:
-    # The one that is to move crashes; the other one speaks before it is asked.
+    # The bot to move crashes; the other bot sends output out of turn.
     crasher, chatterer = hosted("exit-3"), hosted("chatter")
     seats = (chatterer, crasher) if opening else (crasher, chatterer)
     result = play(*seats, opening=opening)
@@ -154,7 +154,7 @@ def hosted(mode: str) -> HostedSeat:
 
 
 class Judged(InProcessSeat):
-    """Is told at the end how long its opponent thought, and may have pondered."""
+    """A bot that receives its opponent's thinking time at the end, and may have pondered."""
 
     opponent_s = -1.0
     fault: Forfeit | None = None
@@ -253,7 +253,7 @@ def test_two_bots_play_many_matches() -> None:
 
 
 class Seeded:
-    """Plays at random, as its seed says, and never twice the same."""
+    """A bot that plays at random from its seed, and never the same match twice."""
 
     def __init__(self) -> None:
         self.seeds: list[int] = []

@@ -1,4 +1,4 @@
-"""Labels that are too long are cut and stay apart; texts the store cannot hold are refused."""
+"""Labels that are too long are cut and stay distinct; texts that the store cannot hold are refused."""
 
 from __future__ import annotations
 

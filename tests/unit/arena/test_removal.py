@@ -22,7 +22,7 @@ NOBODY = 65534
 
 
 def make_chain(top: Path, depth: int) -> None:
-    """Make folders in folders, deeper than any path may be long."""
+    """Make nested folders, deeper than the longest possible path."""
     here = os.open(top, os.O_RDONLY)
     for _ in range(depth):
         os.mkdir("d", dir_fd=here)
@@ -34,7 +34,7 @@ def make_chain(top: Path, depth: int) -> None:
 
 
 def fill(top: Path) -> None:
-    """Make one of every kind of thing."""
+    """Create one file of every kind."""
     (top / "empty").mkdir()
     (top / "closed" / "below").mkdir(parents=True)
     (top / "closed" / "below" / "file").touch()
@@ -61,7 +61,7 @@ def fill(top: Path) -> None:
 
 
 def as_nobody(function: Callable[[Path], None], folder: Path) -> None:
-    """Call it in a process of an ordinary user, whom modes bind; in this one, where that is who we are."""
+    """Call a function in a process of an unprivileged user, to whom file modes apply."""
     if not IS_ROOT:
         function(folder)
         return

@@ -15,12 +15,12 @@ from arena.removal import remove
 
 
 class Node(NamedTuple):
-    """What has a name in a folder."""
+    """An entry of a folder."""
 
     kind: str
     mode: int
     below: dict[bytes, Node]
-    """What is in it, if it is a folder."""
+    """Its entries, if it is a folder."""
 
 
 def is_name(name: bytes) -> bool:
@@ -71,7 +71,7 @@ def make(node: Node, name: bytes, parent: int, outside: Path) -> None:
 
 
 def snapshot(folder: Path) -> dict[str, object]:
-    """Return kinds, modes and contents of all that is in a folder; links of a file may come and go."""
+    """Return kinds, modes and contents of all entries of a folder, without the numbers of links."""
     return {
         str(path.relative_to(folder)): (
             stat.S_IFMT(path.lstat().st_mode),
@@ -91,7 +91,7 @@ def test_a_tree_goes_and_nothing_else_does(tree: Node) -> None:
         (outside / "inner" / "file").write_text("stays")
         (outside / "inner").chmod(0o500)
         outside.chmod(0o750)
-        # A neighbour whose names are the same, so that a name in the wrong folder would be noticed.
+        # A neighbouring folder with the same names, so that a removal in the wrong folder would be noticed.
         neighbour = Path(base, "neighbour")
         for name in ("a", "b", "twin"):
             (neighbour / name).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The pages of a store: links lead to files, numbers are those of commands, a second run writes nothing.
+"""The pages of a store as files: links resolve, numbers equal the commands', a second run writes nothing.
 
 A folder that is published: whole files, only what differs, nothing of anybody else.
 """
@@ -43,7 +43,7 @@ class _Links(HTMLParser):
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "wbr":
-            # A name may be broken there; it stays one word.
+            # A browser may wrap the name there; it stays one word.
             self._is_broken = True
             return
         self.tags.append(tag)
@@ -76,7 +76,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     sitting.play()
     sitting.store.close()
-    # A knockout refuses to be told of rounds, also of those that small tournaments have.
+    # A knockout refuses the option for rounds, even the value that small tournaments use.
     rounds = TournamentConfig().rounds
     cup = Sitting(
         folder / "arena.db",
@@ -177,7 +177,7 @@ def test_moves_of_a_match_and_its_plies(played: Path, tmp_path: Path) -> None:
     num = len(twin["actions"])
     assert {f"p{ply}" for ply in range(num + 1)} <= page.ids
     text = (tmp_path / "t/spring/3.html").read_text(encoding="utf-8")
-    # The stone of each ply lies within the group of the ply before.
+    # The stone of each ply is in the same group as in the ply before.
     assert re.findall(r'<g class="g(\d+)">', text)[:num] == [str(ply) for ply in range(1, num + 1)]
     for move in twin["moves"]:
         assert f'class="m{move["ply"]}"' in text

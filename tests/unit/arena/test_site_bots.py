@@ -1,4 +1,4 @@
-"""Pages of bots and head-to-heads: the numbers of the commands, links, and what a second run makes anew."""
+"""Pages of bots and head-to-heads: numbers of the commands, links, and the pages that a second run writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = ("strong", "middling", "weak")
 
 @pytest.fixture(scope="module")
 def league(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store with two leagues of the same bots in two games, some matches graded."""
+    """Return a store with two leagues of the same bots in two games, with some graded matches."""
     path = tmp_path_factory.mktemp("league") / "arena.db"
     with Store.open(path, fast=True) as store:
         first = add_league(store, NAMES, League(rounds=6, name="winter", game="tic-tac-toe", points=4))
@@ -106,7 +106,7 @@ def test_cells_standings_and_matches_lead_to_them(league: Path, tmp_path: Path) 
         } <= bots
         assert all(f"b/{name}" in text for name in bots), page
     table = (tmp_path / "t/winter/table.html").read_text(encoding="utf-8")
-    # Each two have one page, to which both cells lead.
+    # Each pair of bots has one page, to which both cells link.
     cells = re.findall(r'<td class="h\d"><a href="([^"]+)"', table)
     assert len(cells) == 6
     assert len(set(cells)) == 3
@@ -115,7 +115,7 @@ def test_cells_standings_and_matches_lead_to_them(league: Path, tmp_path: Path) 
 
 
 def _written(league: Path, out: Path, change: Callable[[Store], object] | None = None) -> set[str]:
-    """Return the pages that a run writes after a change."""
+    """Return the pages that a run writes after a change of the store."""
     if change is not None:
         with Store.open(league, fast=True) as store:
             change(store)
@@ -228,7 +228,7 @@ def test_a_forfeit_that_is_among_the_newest_has_one_page(tmp_path: Path) -> None
         add_league(store, NAMES, League(rounds=6, name="one", game="tic-tac-toe"))
         done = build(store, tmp_path / "out", num_matches=6)
     assert done.num_pages == len([*(tmp_path / "out").rglob("*.html")])
-    # The newest six, and the 31st, which was forfeited.
+    # The newest six matches, and match 31, which was forfeited.
     names = {page.stem for page in (tmp_path / "out/t/one").glob("[0-9]*.html")}
     assert names == {str(number) for number in range(31, 37)}
     with Store.open(tmp_path / "arena.db", read_only=True) as store:

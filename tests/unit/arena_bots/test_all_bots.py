@@ -1,4 +1,4 @@
-"""What every bundled search and `random` must do: keep the contract, refuse options, see what is at hand."""
+"""Every bundled search and `random` keep the contract, refuse bad options, and find immediate wins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No bundled bot compiles anything, nor loads compiled code, once it is ready: its first move has a clock."""
+"""No bundled bot compiles or loads compiled code once it is ready, because its first move is timed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from arena_plugins.entries import BOTS, list_plugins
 
 SEARCHED = ["connect-four", "gomoku:size=6,k=4", "gomoku:exact=on"]
-"""Games in a word of 64 bits, with gravity and without, and one in cells."""
+"""Games on a 64-bit word, with gravity and without, and one on cells."""
 BUNDLED = {
     "random": ["tic-tac-toe"],
     "mcts": SEARCHED,
@@ -23,7 +23,7 @@ BUNDLED = {
     "alphazero:selection=gumbel,noise=0.25,temperature=1": ["gomoku:size=6,k=4"],
 }
 ADAPTERS = {"exec", "gomocup", "kaggle", "openspiel", "python"}
-"""Bots that others wrote; what these compile, the arena does not know."""
+"""Bots by third parties, whose compilation the arena does not control."""
 COUNT = """
 import gc, json, os, sys
 from arena.games.kernels.compiling import CPUDispatcher

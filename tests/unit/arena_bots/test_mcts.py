@@ -100,7 +100,7 @@ def test_thinking_by_time_is_not_bound_by_playouts(options: dict[str, str]) -> N
 
 
 def test_most_visits_then_value_decide(pile: Game) -> None:
-    # Two playouts try two of three actions once: the value decides, and the third has no visit.
+    # Two playouts try two of three actions once each: the value decides, and the third action has no visit.
     for seed in range(20):
         result = answer(pile, {"playouts": "2"}, seed=seed)
         visits = visits_of(result)
@@ -111,7 +111,7 @@ def test_most_visits_then_value_decide(pile: Game) -> None:
 
 
 def outcome(state: State) -> float:
-    """Give the result for player 0 of perfect play."""
+    """Return the result of perfect play for player 0."""
     if state.is_terminal:
         return state.returns[0]
     outcomes = [outcome(state.child(action)) for action in state.legal_actions]
@@ -133,7 +133,7 @@ def test_plays_perfectly_where_a_player_may_move_again(
 
 @pytest.mark.parametrize("options", [{"solver": "off"}, {"solver": "off", "rollouts": "uniform"}, {}])
 def test_passes_over_what_loses_at_once(options: dict[str, str]) -> None:
-    # Three playouts rarely find the one reply that wins.
+    # Three playouts rarely find the only winning reply.
     game = make("connect-four")
     for seed in range(20):
         result = answer(game, {"playouts": "3", **options}, (0, 1, 0, 1, 0), seed)
@@ -149,7 +149,7 @@ def test_a_proven_win_is_played_and_told(spec: str) -> None:
     assert winning.action == 0
     assert winning.value == 1.0
     assert winning.pv == (0,)
-    # Nothing is left to find out.
+    # Nothing is left to search.
     assert winning.nodes is not None
     assert winning.nodes < 1000
 
@@ -205,7 +205,7 @@ def test_what_needs_kernels_says_so(option: str, pile: Game) -> None:
 
 
 def score(options: tuple[dict[str, str], dict[str, str]], matches: int) -> float:
-    """Give the share of the points that the first one wins."""
+    """Return the proportion of points that the bot with the first options scores."""
     game = make("connect-four")
     bots = [mcts.make_bot(game, seed, chosen) for seed, chosen in enumerate(options)]
     points = 0.0
@@ -228,6 +228,6 @@ def test_a_quarter_of_the_playouts_wins_every_match_against_random() -> None:
 
 
 def test_tactical_rollouts_are_stronger_and_so_is_more_search() -> None:
-    # 81 and 77 % were measured in 2,000 matches; 60 % is four standard errors below that in 150.
+    # 81 and 77 % were measured in 2,000 matches; with 150 matches, 60 % is four standard errors lower.
     assert score(({}, {"rollouts": "uniform"}), 150) > 0.6
     assert score(({}, {"playouts": "250"}), 150) > 0.6

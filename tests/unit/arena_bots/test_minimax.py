@@ -1,4 +1,4 @@
-"""The bot `minimax`: against minimax without pruning, against perfect replies, within its limits."""
+"""The bot `minimax`, compared with minimax without pruning and with perfect replies, within its limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL = {spec: make(spec) for spec in ("tic-tac-toe", "connect-four:cols=4,k=3,r
 
 
 class PlainMinimax:
-    """Looks at every continuation: results first, sooner wins and later losses, then points; for player 0."""
+    """Searches every continuation for player 0: results first, early wins and late losses, then points."""
 
     def __init__(self, game: Game) -> None:
         self._points = OpenLines(game.shape, line_length(game))
@@ -98,7 +98,7 @@ def test_a_game_whose_player_may_move_again(pile: Game, plies: int) -> None:
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_never_loses_tic_tac_toe_whatever_is_replied_and_drawn(side: int) -> None:
-    """Walk the whole tree: each reply there is, each action the bot may choose with any seed."""
+    """Walk the whole tree: every reply, and every action that the bot may choose with any seed."""
     game = SMALL["tic-tac-toe"]
     bot = MinimaxBot(game, 1, depth=9)
     seen: set[tuple[int, ...]] = set()
@@ -124,7 +124,7 @@ def test_wins_as_soon_and_loses_as_late_as_can_be() -> None:
     game = make("connect-four")
     first = MinimaxBot(game, 1).play(after(game, 3, 0, 3, 0, 3, 6), NO_LIMIT)
     assert (first.action, first.value, first.pv, first.text) == (3, 1, (3,), "wins in 1 ply")
-    # Two open ends: whatever is played, the other one wins.
+    # Two open ends: whatever is played, the opponent wins.
     lost = after(game, 2, 2, 3, 3, 4)
     result = MinimaxBot(game, 1).play(lost, NO_LIMIT)
     assert result.value == -1

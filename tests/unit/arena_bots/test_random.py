@@ -1,4 +1,4 @@
-"""The bot `random`: every legal action, all equally often."""
+"""The bot `random` plays every legal action, all with equal probability."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def test_draws_legal_actions_uniformly() -> None:
     bot = RandomBot(1)
     drawn = Counter(bot.play(state, Limit()).action for _ in range(6000))
     assert set(drawn) == {0, 1, 3, 4, 5, 6}
-    # Chi-square with 5 degrees of freedom: 20.5 is exceeded once in a thousand seeds.
+    # A chi-square variable with 5 degrees of freedom exceeds 20.5 with probability 0.001.
     assert sum((count - 1000) ** 2 / 1000 for count in drawn.values()) < 20.5
     assert bot.play(state, Limit()).policy == dict.fromkeys(state.legal_actions, 1 / 6)

@@ -1,4 +1,4 @@
-"""The bot `solver`: perfect where it can be, careful and legal where its limit ends the search."""
+"""The bot `solver`: perfect if its search ends within the limit, otherwise legal and cautious."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_limit_of_nodes_leaves_a_sensible_action(nodes: int) -> None:
 def test_a_forced_action_is_played_and_its_value_searched_for_a_while_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The second player has three above one another: all else loses, whatever the answer is worth."""
+    """The second player has three stones in a column: all other actions lose, whatever the value is."""
     state = after(CONNECT_FOUR, (0, 3, 0, 3, 6, 3, 2, 5, 1, 6))
     assert after(CONNECT_FOUR, (*state.history, 2, 3)).returns == (-1.0, 1.0)
     for most, nodes, is_known in ((30, None, False), (10_000_000, None, True), (10_000_000, 20, False)):

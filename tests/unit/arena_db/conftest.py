@@ -1,4 +1,4 @@
-"""An empty store, in a file with an awkward name and on a server.
+"""Fixtures: an empty store, in a file with an awkward name and on a server.
 
 Every test of a store runs on both. An exception is marked `sqlite` with its reason, a test or a module.
 """
@@ -32,13 +32,13 @@ _LONG: Final = {
     "test_readers_add_what_the_sums_lack",
     "test_at_most_forty_are_kept",
 }
-"""Tests that take seconds of CPU on a server, where shorter ones cover the same queries."""
+"""Tests that take seconds of CPU on a server, where shorter tests cover the same queries."""
 _OF_FILES: Final = {"path", "empty"}
-"""Fixtures that only stores in files have."""
+"""Fixtures that exist only for stores in files."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test of a store on both backends, unless its marker says why it is about files."""
+    """Run each test of a store on both backends, unless it is marked as a test of files."""
     marks = list(metafunc.definition.iter_markers("sqlite"))
     if not all(mark.args for mark in marks):
         pytest.fail(f"{metafunc.definition.nodeid}: the marker sqlite needs a reason", pytrace=False)
@@ -75,7 +75,7 @@ def _is_left_out(item: pytest.Item, seen: set[str]) -> bool:
 
 @pytest.fixture(scope="session")
 def databases() -> Iterator[Databases]:
-    """Yield databases of a server: the one that the environment names, else one of this process."""
+    """Yield databases of a server: the one that the environment names, or one that this process starts."""
     server = None if GIVEN else PostgresServer()
     found = Databases(server.url("postgres") if server is not None else GIVEN)
     yield found
@@ -86,7 +86,7 @@ def databases() -> Iterator[Databases]:
 
 @pytest.fixture(scope="session")
 def template(databases: Databases) -> Iterator[str]:
-    """Return the name of a database that is a store without content, to be copied."""
+    """Yield the name of a database that is a store without content, to be copied."""
     name = databases.make()
     Store.open(databases.url(name), fast=True).close()
     yield name
@@ -119,19 +119,19 @@ def template_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def empty(template_file: Path) -> Path:
-    """Return a file that is a store without content, for tests about files."""
+    """Return a file that is a store without content, for tests of files."""
     return template_file
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return the path of a file of a store that is not there yet."""
+    """Return the path of a store file that does not exist yet."""
     return _awkward(tmp_path)
 
 
 @pytest.fixture(scope="session")
 def of_revision(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return a closed store without content of each revision, to be copied; each is made from the one before.
+    """Return a closed store without content per revision, to be copied; each is made from the one before.
 
     A test of all revisions that begins with nothing each time would run eight times as many migrations.
     """
@@ -148,16 +148,16 @@ def of_revision(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 class NewPlace(Protocol):
-    """Makes stores, in files or on a server."""
+    """Creates stores, in files or on a server."""
 
     def __call__(self, copy_of: Store | None = None) -> str:
-        """Make a store, empty or a copy of one that no transaction uses; return its place."""
+        """Create a store, empty or a copy of one that no transaction uses; return its place."""
         ...
 
 
 @pytest.fixture
 def new_place(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """Yield a function that makes a store and returns its place."""
+    """Yield a function that creates a store and returns its place."""
     made: list[str] = []
     if backend == "postgresql":
         databases: Databases = request.getfixturevalue("databases")
@@ -192,7 +192,7 @@ def _new_database(
     if copy_of is None:
         made.append(empty.take())
         return databases.url(made[-1])
-    # A database can be copied only while nobody is connected to it; the store connects again.
+    # A database can be copied only while no client is connected to it; the store reconnects by itself.
     copy_of._access.engine.dispose()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - see above
     assert isinstance(copy_of.place, Server)
     copies.append(empty.copy(copy_of.place.database))
@@ -203,7 +203,7 @@ def _new_database(
 def module_place(
     backend: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str]:
-    """Return a place of an empty store that all tests of a module share."""
+    """Yield the place of an empty store that all tests of a module share."""
     if backend == "postgresql":
         databases: Databases = request.getfixturevalue("databases")
         empty: EmptyStores = request.getfixturevalue("empty_stores")
@@ -218,7 +218,7 @@ def module_place(
 
 @pytest.fixture
 def nowhere(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Return a place without a store, where one can be created."""
+    """Yield a place without a store, where one can be created."""
     if backend == "postgresql":
         databases: Databases = request.getfixturevalue("databases")
         name = databases.make()
@@ -236,13 +236,13 @@ def place(new_place: NewPlace) -> str:
 
 @pytest.fixture
 def store(place: str) -> Iterator[Store]:
-    """Give an empty store."""
+    """Yield an empty store."""
     with Store.open(place, fast=True, busy_ms=5000) as opened:
         yield opened
 
 
 def _awkward(folder: Path) -> Path:
     found = folder / "100%41 über#?"
-    # A test may ask for a store and for its path.
+    # A test may use both the store and its path.
     found.mkdir(parents=True, exist_ok=True)
     return found / "arena.db"

@@ -1,4 +1,4 @@
-"""A backup is whole, never in the way of another file, and leaves nothing behind when it fails."""
+"""A backup is complete, never overwrites another file, and leaves nothing behind when it fails."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_a_tournament_moves_out_without_links(store: Store, tmp_path: Path) -> N
 @pytest.mark.usefixtures("without_links")
 @pytest.mark.parametrize("claim", ["alive", "new"])
 def test_a_claim_keeps_others_out(store: Store, tmp_path: Path, claim: str) -> None:
-    """Of two backups to one file, where a rename alone would let the second replace the first."""
+    """Two backups to one file exclude each other; with renames alone, the second would replace the first."""
     place = tmp_path / ".copy.db.claim"
     place.write_text(_mark(current_owner()) if claim == "alive" else "")
     with pytest.raises(TakenError):

@@ -1,4 +1,4 @@
-"""Matches in bulk: the same ones as one by one, in pages, by number."""
+"""Queries for many matches return the same ones as queries for single matches, in pages and by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people type for a bot is read alike by SQL and by Python."""
+"""A bot's name as typed by a user is interpreted alike by SQL and by Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def store(module_place: str) -> Iterator[Store]:
-    """Store a tournament in which each bot played one match as the first against a stranger."""
+    """Yield a store with a tournament in which each bot moved first in one match against another bot."""
     stranger = bot("stranger", spec="stranger", identity="e" * 64)
     entered = [*BOTS, (stranger, "stranger")]
     seats = [Entrant(seat=n, label=label, bot=one, limit="") for n, (one, label) in enumerate(entered)]

@@ -1,4 +1,4 @@
-"""Every contradiction in a store is found and named."""
+"""The check finds and reports every contradiction in a store."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ SETTING: dict[str, object] = {
 
 
 class NewPlace(Protocol):
-    """Makes an empty store, or a copy of one, in a file or on a server; returns its place."""
+    """Creates an empty store, or a copy of one, in a file or on a server; returns its place."""
 
     def __call__(self, copy_of: Store | None = None) -> str: ...
 
@@ -143,16 +143,16 @@ def sound(module_place: str) -> Iterator[Store]:
         store.sums.sum_up()
         assert store.integrity.check() == store.integrity.check(quick=True) == []
         if isinstance(store.place, Path):
-            # Everything is in the file itself then, which can be copied.
+            # After a checkpoint the file contains everything, so it can be copied.
             tamper(store.place, "PRAGMA wal_checkpoint(TRUNCATE)")
         yield store
 
 
 @pytest.fixture
 def filled(sound: Store, new_place: NewPlace) -> Iterator[Store]:
-    """Yield a copy of the sound store: filling one costs more than all checks of a test."""
+    """Yield a copy of the sound store: filling a new one would cost more than all checks of a test."""
     if isinstance(sound.place, Path):
-        # A backup would differ from the store that was filled.
+        # A backup would differ from the original store.
         place = new_place()
         shutil.copy(sound.place, place)
     else:
@@ -215,7 +215,7 @@ def test_a_schema_that_is_no_text(filled: Store) -> None:
 
 
 def test_a_match_that_billions_are_missing_before(filled: Store) -> None:
-    """Readers go on from match to match, and not from number to number."""
+    """Readers step from match to match, and not from number to number."""
     tamper(
         filled.place,
         "UPDATE summing SET next_match = 1",

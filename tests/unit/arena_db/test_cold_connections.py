@@ -1,4 +1,4 @@
-"""Connections on which cold tournaments are loaded: none is left with tables that hide the stored ones."""
+"""Connections that load cold tournaments: none is left with temporary tables that hide the stored ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.sqlite("the connections of a server are kept in the sam
 
 
 class LockAfter:
-    """A lock before whose first use something else happens, as in a thread that had to wait for it."""
+    """A lock that calls a function before its first use, as if its thread had had to wait."""
 
     def __init__(self, lock: AbstractContextManager[object], first: Callable[[], None]) -> None:
         self._lock = lock
@@ -76,7 +76,8 @@ def test_a_tournament_displaced_while_its_reader_waits_is_loaded_anew(store: Sto
         opened.close()
         del entry
         gc.collect()
-        # All that the pool gives, at the same time: on none of them do temporary tables hide the stored ones.
+        # All connections of the pool at the same time: in none of them do temporary tables hide the stored
+        # ones.
         connections = [backend.engine.connect() for _ in range(8)]
         found = [each.scalar(select(func.count()).select_from(matches)) for each in connections]
         for each in connections:
@@ -103,7 +104,7 @@ def test_an_interrupted_load_leaves_no_tables_that_hide_stored_matches(
 
     def interrupted(connection: Connection, cold: ColdTournament) -> None:
         load(connection, cold)
-        # What is not committed would be rolled back in the pool; an interrupt may come a moment later.
+        # The pool would roll back uncommitted changes, but an interrupt may come just after the commit.
         connection.commit()
         raise KeyboardInterrupt
 

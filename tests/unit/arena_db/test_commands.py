@@ -1,4 +1,4 @@
-"""Commands are delivered once, answered once, and asked by those who may only read, too."""
+"""Commands are delivered once and answered once; users who may only read can send them, too."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_store_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPa
     with Store.open(path) as store:
         add_cup(store)
         with Store.open(path, read_only=True) as viewer:
-            # Root may write anything: the library is asked for a connection that may not.
+            # Root may write anything, so the test opens a read-only connection of the SQLite library.
             uri = f"{path.as_uri()}?mode=ro"
 
             def may_only_read(_settings: FileSettings, *, create: bool) -> str:

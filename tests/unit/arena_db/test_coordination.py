@@ -1,4 +1,4 @@
-"""One owner at a time; a dead one at once forgotten."""
+"""A tournament has one owner at a time; an owner whose process has ended loses it at once."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ OTHER = replace(ELSEWHERE, uuid="two")
 
 
 def gone() -> Owner:
-    """Give a process of this machine that has ended."""
+    """Return a process of this machine that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     return replace(current_owner(), uuid="gone", pid=child.pid, pid_start=12)
 
 
 def claim(store: Store, tournament: int, owner: Owner, *, expires_s: float = 60) -> Store:
-    """Claim a tournament that is to be had."""
+    """Claim a tournament that is free."""
     held = store.claim(tournament, owner, expires_s=expires_s)
     assert held is not None
     return held
 
 
 def silence(store: Store, seconds: float) -> None:
-    """Date the last write of every holder back by so long."""
+    """Move the last write of every owner back by a number of seconds."""
     tamper(store.place, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
 
 
@@ -126,7 +126,7 @@ def test_a_beat_of_the_holder_renews_its_lease(store: Store) -> None:
     cup = add_cup(store)
     held = claim(store, 1, ELSEWHERE, expires_s=0)
     silence(store, 700)
-    # Saves look at the lease and leave it as it is: renewing it in each would cost them a tenth of their log.
+    # Saves check the lease but do not renew it: the renewals would be a tenth of what saves write to the log.
     for save in (store.matches.save, held.matches.save):
         save([cup.match(12 if save == store.matches.save else 1)])
         assert getattr(store.leases.find(1), "silent_s", 0) > 600
@@ -159,7 +159,7 @@ writes: dict[str, Callable[[Store, Cup], object]] = {
         1, RatingPoint(1, 1, (SeatRating(0, 0.0, 1.0, rests_on_prior=False),))
     ),
 }
-"""What a run writes."""
+"""Kinds of writes of a run."""
 
 
 @pytest.mark.parametrize("write", writes)

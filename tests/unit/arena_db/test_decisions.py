@@ -1,4 +1,4 @@
-"""Events that decide something and go on."""
+"""Tournaments that continue after a decision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MATCHES = [
     replace(match, encounter=place // 8, match_no=place % 8) for place, match in enumerate(plan(2, 12))
 ]
-"""Eight matches that decide, and four more."""
+"""Eight matches before the decision, and four more."""
 
 
 def _add(store: Store) -> Cup:
@@ -34,12 +34,12 @@ def test_what_is_not_needed_after_a_decision_is_dropped(store: Store) -> None:
     record = store.tournaments.find(cup.record.id)
     assert record is not None
     assert (record.decision, record.num_dropped, record.is_planned) == ("H1", 3, False)
-    # Three are played, two are being played, four follow.
+    # Three are played, two are in progress, four follow.
     assert record.num_total == 9
     assert [match.number for match in store.plans.unplayed(cup.record.id)] == [3, 5]
     store.plans.add_batch(cup.record.id, NewBatch(matches=MATCHES[8:], num_total=9))
     assert [match.number for match in store.plans.unplayed(cup.record.id)] == [3, 5, 9, 10, 11, 12]
-    # A run that was killed leaves what was being played then; the other encounter stays.
+    # The run was killed during the two matches, so these are dropped; the other encounter stays.
     assert store.plans.decide(cup.record.id, "H1", num_more=4, encounter=0) == 2
     record = store.tournaments.find(cup.record.id)
     assert record is not None

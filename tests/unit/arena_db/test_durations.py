@@ -1,4 +1,4 @@
-"""Classes of durations: one rule in Python, in SQL and in the migration, and an index that queries use."""
+"""Classes of durations: the same rule in Python, SQL and the migration, and an index that queries use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EDGES = sorted({max(0, (1 << power) + step) for power in range(45) for step in (-1, 0, 1)} | set(range(300)))
 LASTED = (0, 1, 127, 128, 129, 130, 255, 256, 259, 260, 1007, 1008, (1 << 31) - 1, 1 << 31, 1 << 40)
-"""Durations at edges of classes and beside them."""
+"""Durations at the bounds of classes and next to them, in milliseconds."""
 INDEX = "ix_matches_duration_class"
 
 
@@ -50,7 +50,7 @@ def test_a_longer_match_has_no_lower_class(first: int, second: int) -> None:
 
 @given(st.integers(128, 1 << 31))
 def test_a_class_is_narrow(duration: int) -> None:
-    # A sixty-fourth: so few matches share a class that sorting them takes no time.
+    # A class spans a sixty-fourth of its durations: so few matches share it that sorting them is fast.
     assert class_of(duration) < class_of(duration + duration // 64 + 1)
 
 
@@ -79,7 +79,7 @@ def test_stores_of_the_revision_before_get_the_index(store: Store) -> None:
         migrate.upgrade(connection)
     assert INDEX in plan_of(store, queries.in_order("duration", descending=True))
     assert store.matches.ids("duration", descending=True, offset=0, limit=2) == [1, 2]
-    # 180 ms and the bound are of one class.
+    # 180 ms and the bound are in the same class.
     shorter = MatchFilter(rated_only=False, durations=(("<", 181),))
     assert [match.number for match in store.matches.newest(shorter)] == [1, 2]
 
@@ -97,7 +97,7 @@ def test_a_bound_finds_the_same_matches_as_in_python(store: Store, sign: str) ->
 
 
 def plan_of(store: Store, query: Select[int]) -> str:
-    """Return how the database answers a query, if it may neither read nor sort the whole table."""
+    """Return the database's query plan, if it may neither read nor sort the whole table."""
     with store._access.read() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to look at it
         is_server = connection.dialect.name == "postgresql"
         if is_server:
@@ -112,7 +112,7 @@ def plan_of(store: Store, query: Select[int]) -> str:
 def test_an_order_by_duration_reads_the_index(store: Store, *, descending: bool) -> None:
     plan = plan_of(store, queries.in_order("duration", descending=descending).limit(10))
     assert INDEX in plan
-    # Only within a class.
+    # Sorting takes place only within a class.
     assert "LAST 2 TERMS" in plan or "Presorted Key" in plan
 
 

@@ -1,4 +1,4 @@
-"""An edit of any column of any table is named by the check, or cannot matter for a reason given here."""
+"""The check reports an edit of any column of any table, unless it is harmless for a reason given here."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ OTHERS = {
     "seals.part": "plan",
     "tokens.role": "host",
 }
-"""Values that the rules of the tables allow; any other column gets the next number, or a letter more."""
+"""Values that the tables' constraints allow; any other column gets the next number, or one more letter."""
 
 _ASKED = "what a person asks of a run: no result or rating follows from it, and it is answered once"
 _TOLD = "shown while a match is being played, and removed after it; results come from matches"
@@ -94,12 +94,12 @@ HARMLESS = {
 
 @pytest.fixture(scope="module")
 def connection(module_place: str) -> Iterator[Connection]:
-    """Yield a connection to a sound store with a row in each table; what a test writes is rolled back."""
+    """Yield a connection to a sound store with a row in each table; a test's changes are rolled back."""
     with Store.open(module_place, fast=True) as store:
         fill(store)
     with editing(module_place) as connection:
         if connection.dialect.name == "postgresql":
-            # An edit with references that are missing is refused, and need not be found.
+            # The server refuses an edit with missing references, so the check need not find it.
             connection.exec_driver_sql("SET session_replication_role = origin")
             connection.commit()
         assert find_faults(connection, quick=False) == []
@@ -115,7 +115,7 @@ def fill(store: Store) -> None:
     store.matches.save(
         [cup.match(1, remarks=said, **setting), cup.match(2), cup.void(4), cup.match(3, fault="{}")]
     )
-    # Other moves from one opening, twice: one of them is a stray.
+    # Another course of play from one opening, twice: one of them is a stray.
     store.matches.save([cup.match(7, match_hash="11" * 32), cup.match(10, match_hash="11" * 32)])
     store.matches.save([other.match(1), other.match(2)])
     store.sums.sum_up()
@@ -138,7 +138,7 @@ def fill(store: Store) -> None:
     store.tokens.note_use(1, 20_000)
     with store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - 10,000 events make one
         connection.exec_driver_sql("UPDATE leases SET pruned_seq = 1 WHERE tournament_id = 1")
-        # As a merge and a removal leave them.
+        # Rows as a merge and a removal write them.
         connection.exec_driver_sql("INSERT INTO origins VALUES (2, 'lab.db', 1.0)")
         gone = (1, "9" * 32, "old", "old.db", 9, 9, "anna@lab", 1.0)
         connection.execute(insert(removals).values(gone))
@@ -157,7 +157,7 @@ def other_value(column: Column[Any], value: Any) -> object:  # noqa: ANN401 - a 
 
 
 def faults_after(connection: Connection, edit: Update | Delete) -> list[str]:
-    """Return the faults that a check finds after an edit, or that the database refuses it; then undo it."""
+    """Return the faults that a check finds after an edit, or the database's refusal; then undo the edit."""
     is_file = connection.dialect.name == "sqlite"
     try:
         if is_file:
@@ -191,14 +191,14 @@ def test_every_column(connection: Connection, table: Table) -> None:
 
 @pytest.mark.parametrize("table", TABLES, ids=str)
 def test_every_row(connection: Connection, table: Table) -> None:
-    """A row that is gone is named, too, where anything follows from it."""
+    """A deleted row is reported, too, if any other row depends on it."""
     may_go = {"commands", "live_events", "analyses", "remarks", "removals", "tokens"}
     assert bool(faults_after(connection, delete(table))) == (table.name not in may_go)
 
 
 @pytest.mark.sqlite("PRAGMA and sqlite_master describe a file")
 def test_nothing_of_the_schema_is_left_out(connection: Connection) -> None:
-    """The tests above know each column of a store, so a new one fails them until it is covered."""
+    """The tests above list every column of a store, so a new column fails this test until they cover it."""
     rows = connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'")
     tables = {name for (name,) in rows if not name.startswith("sqlite_")} - {"alembic_version"}
     found = {
@@ -212,13 +212,13 @@ def test_nothing_of_the_schema_is_left_out(connection: Connection) -> None:
 
 @pytest.mark.sqlite("the schema of a file is compared with that of its revision")
 def test_every_index_and_trigger(connection: Connection) -> None:
-    """An index that is gone or altered is named, and so is a trigger on any table."""
+    """A missing or altered index is reported, and so is a trigger on any table."""
     made = connection.exec_driver_sql(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql != ''"
     )
     edits: dict[str, list[list[str]]] = {}
     for name, sql in made.all():
-        # The first column of an index on an expression has parentheses of its own.
+        # The first column of an index on an expression has its own parentheses.
         altered = sql.replace(")", ") DESC" if "((" in sql else " DESC)", 1)
         edits[f"the index {name}"] = [[f"DROP INDEX {name}"], [f"DROP INDEX {name}", altered]]
     num_indexes = len(edits)

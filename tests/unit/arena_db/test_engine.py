@@ -1,4 +1,4 @@
-"""Which SQLite library is used, and what keeps writers apart where it is one that needs it."""
+"""The choice of the SQLite library, and the lock between writers for libraries that need it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.sqlite("pragmas and locks of SQLite")
 
 @pytest.fixture
 def old_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every SQLite library of this machine one that is not safe with several writers."""
+    """Make every SQLite library of this machine count as unsafe with several writers."""
     monkeypatch.setattr(engine, "SAFE_SQLITE", (99, 0, 0))
 
 
@@ -77,7 +77,7 @@ def test_libraries_of_sqlite_share_no_compiled_statements() -> None:
     assert hash(first) == hash(again)
     assert first != other
     assert first != SQLiteDialect_pysqlite(dbapi=cast("Any", old))
-    # Why they may not: the texts differ.
+    # They must not share compiled statements, because their SQL differs.
     assert not first.insert_returning
     assert other.insert_returning
 
@@ -109,7 +109,7 @@ with Store.open(sys.argv[1], busy_ms=10000) as store, Store.open(sys.argv[1], re
 
 
 def test_one_writer_at_a_time(path: Path) -> None:
-    # In a process of its own: two SQLite libraries in one process must not touch one file.
+    # In a separate process: two SQLite libraries in one process must not use one file.
     script = f"import sys; sys.path[:0] = {sys.path!r}\n{_SINGLE_WRITER}"
     run_child([sys.executable, "-c", script, path], cwd=path.parent)
     assert sorted(file.name for file in path.parent.iterdir()) == ["arena.db", "arena.db-lock"]
@@ -150,7 +150,7 @@ def test_the_lock_keeps_others_out(path: Path) -> None:
 
 @pytest.mark.usefixtures("old_library")
 def test_writers_of_an_old_library(store: Store) -> None:
-    # The settings of this store were made before, with the safe library; only a new one takes the lock.
+    # The settings of this store were made before, for the safe library; only a new store takes the lock.
     store.close()
     with Store.open(store.place, busy_ms=50) as locking, writer_lock(FileSettings(place=store.path)):
         with pytest.raises(LockedError):

@@ -1,4 +1,4 @@
-"""Bots that join an event and leave it."""
+"""Bots that join a tournament and leave it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_a_run_drops_what_it_is_not_playing(store: Store) -> None:
     assert run is not None
     store.changes.leave(cup.record.id, 0, reason="", who=WHO)
     own = [match.number for match in cup.plan if 0 in (match.first, match.second)]
-    # The run alone knows what is being played.
+    # Only the run knows which matches are in progress.
     assert len(store.plans.unplayed(cup.record.id)) == 12
     assert run.changes.drop_gone(cup.record.id, own[:2]) == own[2:]
     left = {match.number for match in store.plans.unplayed(cup.record.id)}
@@ -161,7 +161,7 @@ def test_who_is_back_may_forgo_what_it_left_open(store: Store) -> None:
     run = store.claim(cup.record.id, current_owner())
     assert run is not None
     store.changes.leave(cup.record.id, 0, reason="", who=WHO)
-    # The run is playing one of its matches, so nobody knows yet whether that has a result.
+    # The run is playing one of the bot's matches, so it is open whether this match gets a result.
     assert run.changes.drop_gone(cup.record.id, own[:1]) == own[1:]
     with pytest.raises(RefusedError, match="a has left, and its last match is being played"):
         store.changes.join(cup.record.id, newcomer("a"), reason="", who=WHO, rest="never")
@@ -171,7 +171,7 @@ def test_who_is_back_may_forgo_what_it_left_open(store: Store) -> None:
     assert (back.seat, back.state, back.joined, back.left) == (0, "playing", 0, 0)
     assert {match.number for match in store.plans.unplayed(cup.record.id)}.isdisjoint(own)
     run.close()
-    # Nobody runs it now, but the run that died had not dropped them.
+    # No process runs the tournament now, and the run that ended had not dropped the matches.
     run = store.claim(cup.record.id, current_owner())
     assert run is not None
     store.changes.leave(cup.record.id, 1, reason="", who=WHO)
@@ -194,7 +194,7 @@ def test_a_disqualified_bot_is_void_and_stays_out(store: Store) -> None:
         store.changes.disqualify(cup.record.id, 0, reason="again", who=WHO)
     with pytest.raises(RefusedError, match="disqualified"):
         store.changes.join(cup.record.id, newcomer("a"), reason="", who=WHO)
-    # One that was being played is void when it is stored, once.
+    # A match that was in progress becomes void once it is stored.
     late = next(number for number in own if number > 6)
     run.matches.save([cup.match(late)])
     assert run.changes.void_out(cup.record.id) == 1

@@ -1,4 +1,4 @@
-"""Locks, full disks and sudden ends: an error that says what to do, and nothing half stored."""
+"""Locks, full disks and killed processes: the error says what to do, and nothing is stored in part."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_killed_while_saving(store: Store, place: str) -> None:
         for _ in range(lines):
             assert child.stdout.readline()
         child.kill()
-        # Not by communicate(), which does not see what readline() has read ahead.
+        # Not by communicate(), which misses the lines that readline() has buffered.
         acknowledged = lines - 1 + len(child.stdout.read().split())
         child.communicate(timeout=60)
         now = len(list(store.matches.of_tournament(cup.record.id)))
@@ -168,7 +168,7 @@ def test_a_store_is_created_once(nowhere: str) -> None:
 
 
 def _begin(path: Path) -> Any:  # noqa: ANN401 — a connection of one of two libraries
-    """Return a connection that holds an empty file as one does that makes the first tables."""
+    """Return a connection that locks an empty file, as one does that creates the first tables."""
     raw = FileSettings(place=path).driver.module.connect(path, isolation_level=None, check_same_thread=False)
     raw.execute("BEGIN IMMEDIATE")
     return raw

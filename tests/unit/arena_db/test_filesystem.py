@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sqlite("where a file lies")
 
 @pytest.fixture
 def mounts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the file that tells what is mounted, so far only the root."""
+    """Return the file that lists the mounted file systems; at first it contains only the root."""
     file = tmp_path / "mounts"
     file.write_text("/dev/sda / ext4 rw 0 0\n")
     monkeypatch.setattr(opening, "_MOUNTS", file)

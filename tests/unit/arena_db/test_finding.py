@@ -1,4 +1,4 @@
-"""Tournaments and bots are found by any part of what they are called, whatever a plain loop would find."""
+"""Tournaments and bots are found by any part of their names; a plain loop gives the expected results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPECS = ("mcts:playouts=20", "mcts:playouts=200", "minimax:depth=3", "odd%_spec"
 
 @pytest.fixture
 def store(place: str) -> Iterator[Store]:
-    """A store with tournaments of these names, in which bots of these specs take part; one is called Anna."""
+    """Yield a store with tournaments and bots of the names and specs above; one bot is labelled Anna."""
     with Store.open(place) as opened:
         for name, (first, second) in zip(NAMES, itertools.cycle(itertools.pairwise(SPECS)), strict=False):
             bots = [bot(spec.partition(":")[0], spec=spec) for spec in (first, second)]

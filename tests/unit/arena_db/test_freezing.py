@@ -45,7 +45,7 @@ def test_cold_is_as_warm(store: Store, path: Path, kind: str) -> None:
     assert seen(store, cup) == before
     assert tables(store, cup) == table
     assert store.integrity.check() == []
-    # Only stored matches are in lists of all tournaments, and their number is that of the list.
+    # Lists over all tournaments contain only matches in tables, and their count is that of the list.
     assert [match.tournament for match in store.matches.newest(ALL)] == [other.record.id] * 2
     assert store.matches.count(ALL) == 2
     with Store.open(path, read_only=True) as viewer, viewer.at_one_moment():
@@ -82,7 +82,7 @@ def test_tables_that_are_read_match_by_match_include_cold_matches(
     for cup in (first, last):
         store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
     assert told() == before
-    # Counts cannot answer this filter, so neither counts nor matches include those in files.
+    # The kept counts cannot answer this filter, so counts and matches exclude those in files.
     assert len(store.matches.played(late)) == sum(each.num_matches for each in store.sums.tallies(late)) < num
     # Only files with new counted matches are loaded.
     newest = max(match.id for match in store.matches.played(MatchFilter()))
@@ -187,7 +187,7 @@ def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
     before = seen(store, cup)["list"]
     with Store.open(path.with_name("copy.db")) as copy:
         copy.transfers.merge(path)
-        # Cold there: the copy gets the matches from the files.
+        # Cold in the source: the new store gets the matches from the files.
         store.cold.freeze(cup.record.id, path.with_name("cold"), who=WHO)
         with Store.open(path.with_name("second.db")) as second:
             second.transfers.merge(path)
@@ -195,7 +195,7 @@ def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
                 each.match_hash for each in before
             ]
             assert second.integrity.check() == []
-        # Cold here: the same matches are no news, and others are refused.
+        # Cold in the target: the same matches change nothing, and different ones are refused.
         store.transfers.merge(copy.place)
         (changed, *_) = copy.matches.of_tournament(1)
         copy.changes.void([changed.id], reason="r", who=WHO)

@@ -1,4 +1,4 @@
-"""Matches are moved to files in steps that a kill cannot tear, and damage to the files is found."""
+"""A kill at any step of moving matches to files loses nothing, and damage to the files is found."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STEPS: tuple[tuple[object, str, int], ...] = (
     (freezing, "_remove", 1),
     (freezing, "Frozen", 1),
 )
-"""Functions that are called in this order, and the call before which the process is killed."""
+"""Functions that are called in this order, and the number of the call before which the process is killed."""
 
 
 def _leave(*_: object, **__: object) -> None:
@@ -68,7 +68,7 @@ def test_killed_at_each_step(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, name, killed)
-        # What a killed process leaves stays.
+        # A killed process leaves its files.
         patch.setattr(shutil, "rmtree", _leave)
         with pytest.raises(Killed):
             store.cold.freeze(cup.record.id, folder, who=WHO)
@@ -77,7 +77,7 @@ def test_killed_at_each_step(
         assert bool(again.cold.tournaments()) == (name == "Frozen")
         again.cold.freeze(cup.record.id, folder, who=WHO)
         assert (len(again.cold.tournaments()), seen(again, cup), again.integrity.check()) == (1, before, [])
-        # The folder of the killed call was finished, not written a second time.
+        # The folder of the killed call was completed, not written a second time.
         assert len([file for file in folder.iterdir() if not file.name.startswith(".")]) == 1
 
 
@@ -118,7 +118,7 @@ def test_damaged_and_missing_files(store: Store, path: Path) -> None:
                 assert cup.record.name in fault
                 assert str(file) in fault
                 with suppress(DamagedError):
-                    # Only some queries need this file, and whoever gets an answer gets the right one.
+                    # Only some queries need this file, and an answer, if there is one, is right.
                     assert len(list(viewer.matches.of_tournament(cup.record.id))) == 9
                 assert tables(viewer, cup) == table
             with pytest.raises(DamagedError, match=r"put back a copy of the folder .*cold"):
@@ -144,7 +144,7 @@ def test_a_tournament_that_has_not_ended_stays(store: Store, tmp_path: Path) -> 
 def test_files_that_lack_a_row_replace_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files agree with their manifest, so only a comparison with the store notices."""
+    """The files agree with their manifest, so only a comparison with the store finds the missing row."""
     cup = cup_of(store, "round-robin", 4)
     before, write = seen(store, cup), archive.write
 
@@ -211,9 +211,9 @@ EDITS = {
     "cold_tournaments.frozen_at": "frozen_at + 1",
     "pruned_tournaments.pruned_at": "pruned_at + 1",
 }
-"""What a column becomes; any other one the next number."""
+"""New values of some columns; any other column gets the next number."""
 HARMLESS = {"cold_tournaments.frozen_at", "pruned_tournaments.pruned_at"}
-"""Times that nothing follows from."""
+"""Times on which nothing depends."""
 
 
 @pytest.mark.sqlite("rows of the file are edited")

@@ -1,4 +1,4 @@
-"""Who watches sees every event once, whenever it joins; what nobody needs goes."""
+"""A viewer gets every live event once, whenever it joins; events that no viewer needs are removed."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_who_takes_over_begins_anew(store: Store) -> None:
 
 
 def test_events_of_ended_runs_make_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those that came first, and but for the last state of each; who is run or claimed keeps all."""
+    """Remove the oldest events of ended runs except each last state; running and claimed ones keep all."""
     monkeypatch.setattr(live, "KEPT", 4)
     for _ in range(4):
         add_cup(store)
@@ -216,7 +216,7 @@ def test_events_of_ended_runs_make_room(store: Store, monkeypatch: pytest.Monkey
 def test_any_point_to_join_gives_the_same(
     store: Store, steps: list[tuple[int, str]], data: st.DataObject
 ) -> None:
-    """Following from a snapshot shows the moves that following from the start shows."""
+    """A viewer that starts from a snapshot sees the same moves as one that starts at the beginning."""
     cup = add_cup(store)
     own = cup.record.id
     last = store.events.append([event(number, "started", tournament=own) for number in range(1, 5)])[own]

@@ -1,4 +1,4 @@
-"""The write-ahead log stays short beside readers that end, and whoever keeps it long is named."""
+"""The write-ahead log stays short while readers come and go; a reader that keeps it long is reported."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ KIB = 1 << 10
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every bound of a log small enough to be reached at once."""
+    """Make every limit of the log small, so that tests reach it quickly."""
     for name, size in (("LIMIT", 256), ("WARNED_AT", 384), ("BOUND", 512), ("STEP", 64)):
         monkeypatch.setattr(database, name, size * KIB)
 
 
 @contextmanager
 def reading(path: Path) -> Generator[Any]:
-    """Give a connection in the middle of a transaction that reads."""
+    """Yield a connection in the middle of a read transaction."""
     with closing(open_raw(FileSettings(place=path, read_only=True))) as raw:
         raw.execute("BEGIN")
         raw.execute("SELECT count(*) FROM tournaments").fetchall()
@@ -43,7 +43,7 @@ def reading(path: Path) -> Generator[Any]:
 
 
 def grow(store: Store, num: int, start: int = 0) -> list[int]:
-    """Write to a store; give the sizes of its log in KiB after each time."""
+    """Write to a store; return the size of its log in KiB after each write."""
     sizes: list[int] = []
     for index in range(start, start + num):
         store.plans.extend(1, [], f"{index:6}" * 10_000)
@@ -60,7 +60,7 @@ def test_readers_that_take_turns(store: Store) -> None:
         first.enter_context(reading(store.path))
         writer.start()
         while writer.is_alive():
-            # At any time one of two readers reads, so the log never starts anew by itself.
+            # At any time one of two readers is reading, so SQLite cannot restart the log by itself.
             with ExitStack() as second:
                 second.enter_context(reading(store.path))
                 first.close()

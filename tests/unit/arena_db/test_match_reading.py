@@ -1,4 +1,4 @@
-"""Lists of matches in every order, by offset and piece by piece, against a sort of all of them."""
+"""Lists of matches in every order, by offset and in pieces, compared with a sort of all of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHERE = (
 
 @pytest.fixture(scope="module")
 def store(module_place: str) -> Iterator[Store]:
-    """Return a store whose numbers have gaps, and whose matches tie in every order."""
+    """Yield a store whose match ids have gaps, and whose matches tie in every order."""
     with Store.open(module_place) as store:
         gone = add_cup(store, num=12, name="gone")
         store.matches.save([gone.match(number) for number in range(1, 9)])
@@ -44,7 +44,7 @@ def store(module_place: str) -> Iterator[Store]:
                 times_ms=(*match.times_ms, *[5] * (7 * number % 5)),
                 values=(*match.values, *[None] * (7 * number % 5)),
                 started_at=1000.0 + 13 * number % 7,
-                # Some of one class, but not equal.
+                # Some are in one class, but not equal.
                 duration_ms=(0, 300, 1001, 1000, 1007, 4000)[11 * number % 6],
                 outcome=("first", "second", "draw")[number % 3],
             )

@@ -1,4 +1,4 @@
-"""Stores are joined: twice is once, any order is as good, and nothing is mixed up; a tournament moves out."""
+"""Merging stores: idempotent, in any order, nothing is mixed up; and extracting a tournament."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def results(cup: Cup, first: int, last: int) -> list[MatchRecord]:
 
 
 def told(store: Store) -> list[object]:
-    """Return what a store says, by what is the same in every store: uids, identities and numbers."""
+    """Return the content of a store by names that are the same in every store: uids, identities, numbers."""
     uids = {record.id: record.uid for record in store.tournaments.newest()}
-    # Which of two bots is the lower one depends on the order in which they came.
+    # Which of two bots is the lower one depends on the order in which they were added.
     pairs = [
         (kept.game, kept.pool, sorted((str(kept.low), str(kept.high))), sum(kept.sums[:6]))
         for kept in store.sums.of_pools()
@@ -74,7 +74,7 @@ def told(store: Store) -> list[object]:
 
 
 def leaderboard(store: Store) -> list[object]:
-    """Return what a host sees in the end; figures as they are stored, but for the last bits of a float."""
+    """Return the leaderboard; its numbers are rounded, because the last bits of a float may differ."""
     rated = rate(store, read_condition("pool:'5/move hosted'"))
     return [
         (row.name, row.identity, round(row.elo, 6), round(row.error or 0.0, 6), row.games)
@@ -84,14 +84,14 @@ def leaderboard(store: Store) -> list[object]:
 
 
 class NewPlace(Protocol):
-    """Makes an empty store, or a copy of one, in a file or on a server; returns its place."""
+    """Creates an empty store, or a copy of one, in a file or on a server; returns its place."""
 
     def __call__(self, copy_of: Store | None = None) -> str: ...
 
 
 @pytest.fixture
 def stores(new_place: NewPlace) -> Iterator[list[Store]]:
-    """Yield three stores: of two tournaments, a later copy of one of them, and others with bots in common."""
+    """Yield three stores: one of two tournaments, a later copy of it, and one with bots in common."""
     with ExitStack() as stack:
         one = stack.enter_context(Store.open(new_place(), fast=True))
         cup = add_cup(one, num=NUM, name="cup")
@@ -104,7 +104,7 @@ def stores(new_place: NewPlace) -> Iterator[list[Store]]:
         copy.changes.void([2, 3, 20], reason="an engine helped", who="anna@lab")
         copy.changes.unvoid([3], reason="not proven", who="anna@lab")
         third = stack.enter_context(Store.open(new_place(), fast=True))
-        # Bots and tournaments have other numbers here than in the other stores.
+        # Bots and tournaments have other ids here than in the other stores.
         far = add_cup(third, "d", "c", "b", num=NUM, name="cup")
         third.matches.save(results(far, 1, NUM))
         third.sums.sum_up()
@@ -190,7 +190,7 @@ def test_what_is_newer_in_the_other_store_follows(stores: list[Store], store: St
     assert (last.num_done, last.state) == (NUM, "finished")
     void = [match.number for match in store.matches.of_tournament(last.id) if match.void_reason]
     assert void == [match.number for match in copy.matches.of_tournament(1) if match.void_reason]
-    # An older copy takes nothing back.
+    # An older copy undoes nothing.
     assert all(each.num_rows == 0 for each in store.transfers.merge(one.place))
     assert store.tournaments.find("cup") == last
     copy.changes.unvoid([2], reason="not proven either", who="anna@lab")
@@ -247,7 +247,7 @@ def test_a_tournament_that_went_on_in_two_places_is_refused(
 
 
 def edit(store: Store, statement: str) -> None:
-    """Change tournament 2 as if it had been stored so."""
+    """Change tournament 2 as if it had always been stored so."""
     tamper(store.place, statement)
     seal_anew(store, 2)
 
@@ -336,7 +336,7 @@ def test_the_rest_of_a_store_is_as_if_the_tournament_had_never_been(
         record = store.tournaments.find(name)
         assert record is not None
         store.transfers.remove(record.id, tmp_path / f"{name}.db", who="u@h")
-    # Bots stay known.
+    # Bots stay in the store.
     assert told(store)[:6] == without[:6]
     assert leaderboard(store) == leaderboard(third)
     assert store.integrity.check() == []

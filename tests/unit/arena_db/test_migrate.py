@@ -1,4 +1,4 @@
-"""The migrations make the tables of the models, and bring older stores up to date without losing a row."""
+"""The migrations create the tables of the models, and upgrade older stores without losing a row."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def upgrade():
 
 @pytest.fixture
 def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Give a function that adds a revision, as a later version would."""
+    """Return a function that adds a revision, as a later version would."""
 
     def add(more: str = "") -> None:
         folder = tmp_path / "100% migrations"
@@ -63,14 +63,15 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 
 
 def statements(path: Path) -> dict[str, list[str]]:
-    """Give what made each table and index of a store, with its columns in order."""
+    """Return the statement that made each table and index of a store, with its columns in order."""
     with closing(open_raw(FileSettings(place=path))) as raw:
         found = raw.execute(
             "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'"
         ).fetchall()
         columns = {name: raw.execute(f"PRAGMA table_info({name})").fetchall() for name, _ in found}
     return {
-        # A table that a migration changed has its name in quotation marks, a column added in place no line.
+        # A table that a migration changed has a quoted name, and a column added later is on no line of its
+        # own.
         name: [
             *map(str, columns[name]),
             *sorted(part.strip().replace('"', "") for part in re.split(r"[,\n]", sql) if part.strip()),
@@ -90,7 +91,7 @@ def test_migrations_make_the_tables_of_the_models(store: Store, path: Path) -> N
 @pytest.mark.filterwarnings("ignore:.*expression-based index")
 def test_nothing_is_left_to_migrate(store: Store) -> None:
     def is_comparable(_: object, name: str | None, *others: object) -> bool:
-        # Alembic cannot compare indexes of expressions, of which each database has a text of its own.
+        # Alembic cannot compare indexes on expressions, which each database writes differently.
         del others
         return name != "ix_matches_duration_class"
 

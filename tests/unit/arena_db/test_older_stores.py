@@ -1,4 +1,4 @@
-"""A store that the first version wrote is upgraded whole, after a backup, and can be taken back."""
+"""A store of the first version is upgraded completely, after a backup, and can be downgraded."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL = MatchFilter(rated_only=False)
 
 @pytest.fixture
 def old(path: Path) -> Path:
-    """Give the path of a store of the first version."""
+    """Return the path of a store of the first version."""
     with closing(find_driver().module.connect(path)) as raw:
         raw.executescript(SQL.read_text(encoding="utf-8"))
     return path
@@ -136,7 +136,7 @@ def test_down_and_up_again(old: Path) -> None:
 
 
 def test_what_0004_does_not_know(store: Store) -> None:
-    """A downgrade removes the facts that are new and keeps the matches; damage stays visible."""
+    """A downgrade removes the newer facts and keeps the matches; damage stays visible."""
     cup = add_cup(store)
     facts: dict[str, object] = {
         "idle_cpu_first_ms": 0.4,
@@ -148,7 +148,7 @@ def test_what_0004_does_not_know(store: Store) -> None:
         [
             cup.match(1),
             cup.match(2, termination="pondering", **facts),
-            # Of the same two bots with the same result, in two tallies that become one.
+            # The same two bots with the same result, in two tallies that become one.
             cup.match(8, termination="bot_error"),
             cup.match(3, runtime_second="node 18.19.0"),
             cup.match(4, termination="pondering"),
@@ -216,7 +216,7 @@ def test_numbers_of_events_go_on_after_an_upgrade(tmp_path: Path) -> None:
         assert store.events.append([event]) == {1: 6}
         assert store.integrity.check() == []
     downgrade(path, "0014")
-    # An event of the older version, which nobody has removed.
+    # A live event that the older version wrote, and that was not removed.
     columns, values = "tournament_id, attempt, ply, kind, payload, t", "1, 0, 0, 'state', '', 1.0"
     tamper(path, f"INSERT INTO live_events ({columns}) VALUES ({values})")  # noqa: S608 - no input
     with Store.open(path) as store:

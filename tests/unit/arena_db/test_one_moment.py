@@ -1,4 +1,4 @@
-"""Reading a store at one moment: figures that are put side by side do not differ by what came in between."""
+"""Reading a store at one moment: numbers that are shown together come from the same state of the store."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_error_ends_the_moment(store: Store) -> None:
 
 
 def test_a_leaderboard_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts and sums of pairs are two queries; a pair that is stored between them is in none or both."""
+    """Counts and sums of pairs are two queries; a pair stored between them is in neither or in both."""
     cup = add_cup(store, "a", "b")
     store.matches.save([cup.match(1), cup.match(2)])
     sums = StoredSums.of_pools
@@ -113,7 +113,7 @@ def test_boards_fitted_after_more_matches_were_stored(store: Store) -> None:
 
 
 def test_ratings_of_an_export_beside_a_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bot whose first match is stored between the two queries is in none of them, or in both."""
+    """A bot whose first match is stored between the two queries is in neither of them, or in both."""
     cup = add_cup(store, "a", "b")
     store.matches.save([cup.match(1), cup.match(2)])
     other = add_cup(store, "a", "c", name="other")

@@ -1,4 +1,4 @@
-"""What lies at a place decides what is done with it; what is not ours is never written."""
+"""What is found at a place decides how it is opened; a foreign file is never written."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_reader_where_nothing_can_be_written(store: Store, monkeypatch: pytest
     def denied(*_: object) -> bool:
         return False
 
-    # Root may write everywhere; the test below asks the system itself.
+    # Root may write everywhere; the test below asks the operating system.
     monkeypatch.setattr(os, "access", denied)
     with Store.open(store.place, read_only=True) as beside_a_log:
         assert len(beside_a_log.matches.newest(ALL)) == 1
@@ -216,7 +216,7 @@ def test_a_folder_nobody_may_write_in(store: Store) -> None:
     cup = add_cup(store)
     store.matches.save([cup.match(1), cup.match(2)])
     store.close()
-    # pytest's own folders are for one user alone.
+    # pytest creates its folders with access for one user only.
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "arena.db"
         shutil.copy(store.path, path)
@@ -232,7 +232,7 @@ def test_a_folder_nobody_may_write_in(store: Store) -> None:
 
 
 def test_a_store_whose_maker_was_killed(path: Path) -> None:
-    """Before there is a write-ahead log a killed writer leaves a journal, which a reader cannot undo."""
+    """A killed writer without a write-ahead log leaves a rollback journal, which a reader cannot apply."""
     killed = run_child([sys.executable, "-c", _KILLED, path], cwd=path.parent, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert path.with_name("arena.db-journal").stat().st_size > 0

@@ -1,4 +1,4 @@
-"""A store is composed of parts: plain objects that share its connections, and the fence of a claim."""
+"""A store is composed of parts: plain objects that share its connections and the fencing of a claim."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_claimed_store_is_fenced_in_all_parts_and_the_other_in_none(store: Sto
 
 def test_closing_a_claimed_store_leaves_the_connections_open(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store, "a", "b")
-    # The connection that is kept open for this is not shared: each of the two closes its own.
+    # The connection that is kept open for a snapshot is not shared: each of the two closes its own.
     before = store.data_version()
     held = store.claim(cup.record.id, OWNER)
     assert held is not None

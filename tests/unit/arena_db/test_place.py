@@ -1,4 +1,4 @@
-"""A store that is removed, moved or replaced while a run writes it: noticed, and nothing told is lost."""
+"""A store that is removed, moved or replaced during a run: noticed, and no reported result is lost."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_all_results_are_rescued(store: Store, cup: Cup, tmp_path: Path, way: Ca
 
 
 def take_back(rescued: Path, path: Path) -> None:
-    """Do what the message of a run says."""
+    """Follow the instructions in the message of a run."""
     folder = path.with_name(path.name + "-spool")
     folder.mkdir(exist_ok=True)
     shutil.copy(rescued, folder / "cup.jsonl")
@@ -205,7 +205,7 @@ def test_no_connection_is_opened_to_another_file(store: Store, cup: Cup) -> None
 
 
 def test_who_is_no_run_is_not_kept_from_writing(store: Store, cup: Cup) -> None:
-    """A store that was moved while nobody plays is nobody's loss, as SQLite has always had it."""
+    """Without a run, a write to a moved store succeeds, as is usual for SQLite."""
     move(store.path)
     assert store.matches.save([cup.match(1)]) == 1
 
@@ -223,7 +223,7 @@ def test_a_spooled_result_carries_the_epoch(store: Store, cup: Cup) -> None:
 
 
 def lost(store: Store, cup: Cup, tmp_path: Path) -> Path:
-    """Return the rescue file of a run that stored four matches, before which a backup was made."""
+    """Return the rescue file of a run that stored four matches after a backup."""
     store.backup(tmp_path / "backup.db")
     fenced = held(store)
     fenced.matches.save([cup.match(1), cup.void(2), cup.match(2, attempt=1), cup.match(5)])

@@ -1,4 +1,4 @@
-"""Where a store may lie: files, and URLs of servers without a secret."""
+"""Places of stores: files, and URLs of servers without a password."""
 
 from __future__ import annotations
 

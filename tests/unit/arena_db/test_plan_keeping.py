@@ -110,7 +110,7 @@ def test_after_a_decision_what_is_not_running_is_dropped(store: Store) -> None:
     store.matches.save([cup.match(3), cup.match(5)])
     assert now(store, cup).is_complete
     assert store.integrity.check() == []
-    # What waited beside the store when the match was dropped is a result all the same.
+    # A match that waited beside the store when it was dropped counts as a result nevertheless.
     assert store.matches.save([cup.match(9, attempt=1), cup.match(10)]) == 2
     record = now(store, cup)
     assert (record.num_done, record.num_dropped, record.is_complete) == (6, 6, True)

@@ -1,4 +1,4 @@
-"""Kept ratings over time: few, spread evenly, true of the matches, and removed where they are not."""
+"""Stored ratings over time: few, evenly spread, equal to those of the matches, otherwise removed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def numbers(store: Store, tournament: int = 1) -> list[int]:
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
-    """Return a tournament of which 120 matches are played, and a void attempt before the third."""
+    """Return a tournament of which 120 matches are played, with a void attempt before the third."""
     cup = add_cup(store, num=200)
     store.matches.save([cup.match(1), cup.match(2), cup.void(3)])
     store.matches.save([cup.match(number, attempt=int(number == 3)) for number in range(3, 121)])
@@ -81,7 +81,7 @@ def test_refused_points(store: Store, cup: Cup) -> None:
 
 def test_at_most_forty_are_kept(store: Store, cup: Cup) -> None:
     for number in range(1, 121):
-        # The void attempt has an id of its own.
+        # The void attempt has its own id.
         store.ratings.add_point(cup.record.id, point(number, number + (number > 2)))
     kept = numbers(store)
     assert len(kept) == MOST_POINTS

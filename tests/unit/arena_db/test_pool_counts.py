@@ -1,4 +1,4 @@
-"""Counts of matches by pool are those that a plain loop over the matches of random stores finds."""
+"""Counts of matches by pool equal those of a plain loop over the matches of random stores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from stores import Cup
 
 ANSWERED = [each for each in FILTERS if each.keys().isdisjoint({"is_graded", "judge", "mistakes"})]
-"""Filters without grades, which no match has here."""
+"""Filters without grades, because no match here has any."""
 KEPT = (MatchFilter(), MatchFilter(rated_only=False))
 
 
@@ -46,7 +46,7 @@ def test_counts_of_random_stores_are_those_of_their_matches(
             if not match.void_reason
         ]
         for where in (*KEPT, *(MatchFilter(**changes) for changes in ANSWERED[seed::4])):
-            # Lists of several tournaments have no cold matches, but their kept counts remain.
+            # Lists of several tournaments contain no cold matches, but their kept counts remain.
             is_one = where.tournament is not None and not is_wild(where.tournament)
             is_listed = is_one or not is_cold or not needs_matches(where)
             expected = [
@@ -85,7 +85,7 @@ def _random_cup(store: Store, rng: Random, number: int) -> Cup:
         pool=pool(rng.choice(["1/move hosted", "1/move in-process", "5/move hosted"])),
     )
     records = [any_match(cup, match, rng) for match in range(1, 31) if number == 0 or rng.random() < 0.9]
-    # The first tournament has ended.
+    # In the first tournament every match gets a result.
     records += [cup.match(each.number, attempt=1) for each in records if number == 0 and not each.is_final]
     rng.shuffle(records)
     store.matches.save(records[:10])
@@ -110,7 +110,7 @@ def _judge(store: Store, cup: Cup, rng: Random) -> None:
 
 
 def _summed(store: Store, where: MatchFilter) -> tuple[Any, dict[Any, str]]:
-    """Return the counts of the pools, in an order of their own, and the identity of each seat."""
+    """Return the counts of the pools in a fixed order, and the identity of each seat."""
     found = store.sums.pool_counts(where)
     seats = {(*pool, *seat): bot for pool, seated in found.seats.items() for seat, bot in seated.items()}
     assert all(found.seats.values())

@@ -1,4 +1,4 @@
-"""Tournaments that are being prepared, or were refused: a name and a lease, and nobody entered."""
+"""Tournaments in preparation, or refused: they have a name and a lease, but no entrants."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def new(store: Store, name: str = "cup", seed: int = 7) -> NewTournament:
-    """Return the row of a tournament like that of another test."""
+    """Return the row of a new tournament."""
     record = store.tournaments.find("model") or add_cup(store, name="model").record
     values: dict[str, Any] = {field.name: getattr(record, field.name) for field in fields(NewTournament)}
     values |= {"name": name, "seed": seed}

@@ -1,4 +1,4 @@
-"""What sums were computed from can be removed, and comes back when it is needed."""
+"""The rows from which sums were computed can be removed, and are restored when they are needed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_pruned_tournaments(store: Store) -> None:
     assert (tables(store, cup), store.integrity.check()) == (table, [])
     left = rows(store)
     assert sum(len(kept[name]) - len(left[name]) for name in ("clusters", "strays")) == told.num_rows
-    # Matches of the pool are added as before, and a void match restores what its sums are computed from.
+    # Matches of the same pool are added as before, and a void match restores the removed rows.
     store.matches.save([other.match(3)])
     store.sums.sum_up()
     assert store.integrity.check() == []

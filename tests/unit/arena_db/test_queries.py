@@ -1,4 +1,4 @@
-"""Pages and tallies say the same as a plain loop over all matches."""
+"""Pages and tallies equal the results of a plain loop over all matches."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_grades_of_matches_that_are_chosen_by_their_grades(store: Store) -> None
 
 
 def counts(store: Store, where: MatchFilter) -> dict[tuple[Any, ...], int]:
-    """Give the tallies of a store by what they count."""
+    """Return the tallies of a store by what they count."""
     found = store.sums.tallies(where)
     keys = [
         (
@@ -172,7 +172,7 @@ def test_a_page_reads_no_more_than_it_needs(store: Store) -> None:
 
 
 def _num_steps(store: Store, where: MatchFilter) -> int:
-    """Count the hundreds of steps of SQLite's machine that a page of ten takes."""
+    """Return the steps of SQLite's virtual machine for a page of ten matches, in hundreds."""
     num = 0
 
     def step() -> int:

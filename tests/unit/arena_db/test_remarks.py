@@ -1,4 +1,4 @@
-"""What bots said and how judges see matches is kept beside the matches."""
+"""Remarks of bots and grades of judges are stored with the matches."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ REMARKS = st.builds(
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
-    """Give a stored tournament of 12 planned matches."""
+    """Return a stored tournament of 12 planned matches."""
     return add_cup(store)
 
 
 def said_in(cup: Cup, number: int) -> bytes:
-    """Give remarks for the first actions of a match."""
+    """Return remarks for the first actions of a match."""
     return pack_remarks([*SAID, *[None] * (len(cup.match(number).actions) - len(SAID))])
 
 

@@ -1,4 +1,4 @@
-"""A backup takes the place of a store whole, or nothing is touched; what was there is kept."""
+"""A backup replaces a store completely or not at all; the old store is kept."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ELSEWHERE = Owner(uuid="one", host="elsewhere", boot_id="b", pid=1, pid_start=1)
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
-    """Give a cup of which one match is stored."""
+    """Return a tournament of which one match is stored."""
     cup = add_cup(store)
     store.matches.save([cup.match(1)])
     return cup
@@ -51,7 +51,7 @@ def cup(store: Store) -> Cup:
 
 @pytest.fixture
 def backup(store: Store, cup: Cup, tmp_path: Path) -> Path:
-    """Give a backup with one match of a store that has two by now, one of them in the log alone."""
+    """Return a backup with one match; its store has two by now, one of them only in the log."""
     target = tmp_path / "kept %41?.db"
     store.backup(target)
     store.matches.save([cup.match(2)])
@@ -262,7 +262,7 @@ def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tm
         waiting.matches.save([cup.match(3)])
         other.execute("ROLLBACK")
     source, target = tmp_path / "source", tmp_path / "killed"
-    # As a process leaves it that was killed: with its log and a result that waits beside it.
+    # The state that a killed process leaves: with a log, and a result that waits beside the store.
     shutil.copytree(store.path.parent, source)
     store.close()
     target.mkdir()
@@ -289,7 +289,7 @@ def test_killed_between_every_two_steps(store: Store, cup: Cup, backup: Path, tm
 
 
 def listed(path: Path) -> list[int]:
-    """Give the numbers of the matches, after a quick look for damage."""
+    """Return the numbers of the matches, after a quick check."""
     with Store.open(path, create=False, fast=True) as store:
         assert store.integrity.check(quick=True) == []
         return [match.number for match in store.matches.of_tournament(1)]

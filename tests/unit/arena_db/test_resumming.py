@@ -52,7 +52,7 @@ Store.open(sys.argv[1])
 
 
 def fill(store: Store) -> None:
-    """Store three tournaments in two pools, with a replay, lone matches, a void and unrated ones."""
+    """Store three tournaments in two pools, with a replay, lone matches, void and unrated ones."""
     for name in ("5/move hosted", "5/move hosted", "blitz"):
         cup = add_cup(store, "a", "b", "c", num=30, pool=pool(name))
         store.matches.save(
@@ -70,25 +70,25 @@ def fill(store: Store) -> None:
 
 
 def told(path: Path) -> tuple[Sequence[object], ...]:
-    """Return all that may not change by an upgrade; the check says that the rest is right."""
+    """Return everything that an upgrade must not change; the check verifies the rest."""
     with Store.open(path) as store:
         assert store.integrity.check() == []
         kept: list[list[EncounterSums]] = [store.sums.of_pools()]
         kept += [store.sums.of_tournament(record.id) for record in store.tournaments.newest()]
-        # What no revision before 0009 keeps is drawn anew, or is that of the first plans.
+        # Columns that revisions before 0009 lack get a random value, or that of the first plans.
         tournaments = [replace(record, uid="", plan_version=1) for record in store.tournaments.newest()]
         return store.matches.newest(ALL), store.sums.tallies(ALL), kept, tournaments
 
 
 @dataclass(frozen=True)
 class Season:
-    """A filled store of every revision, each made from the next by its migration; what the newest tells."""
+    """A filled store per revision, each made from the next one by its migration; and the newest content."""
 
     folder: Path
     told: tuple[Sequence[object], ...]
 
     def at(self, revision: str) -> Path:
-        """Return the store of a revision, which nobody may change."""
+        """Return the store of a revision, which tests must not change."""
         path = self.folder / f"{revision}.db"
         if not path.exists():
             made = path.with_suffix(".making")
@@ -98,7 +98,7 @@ class Season:
         return path
 
     def begun(self, path: Path) -> Path:
-        """Copy a store of revision 0005 with today's tables, no match of which is counted, and its backup."""
+        """Copy a store of revision 0005 with current tables and no counted match, and its backup."""
         begun = self.folder / "begun" / path.name
         if not begun.exists():
             begun.parent.mkdir()
@@ -117,7 +117,7 @@ def interrupt(_: object) -> None:
 
 @pytest.fixture(scope="module")
 def season(tmp_path_factory: pytest.TempPathFactory) -> Season:
-    """Fill a store once for all tests of this file: they take copies of it."""
+    """Fill a store once for all tests of this file, which take copies of it."""
     path = tmp_path_factory.mktemp("season") / f"{REVISIONS[-1]}.db"
     with Store.open(path, fast=True) as store:
         fill(store)
@@ -126,7 +126,7 @@ def season(tmp_path_factory: pytest.TempPathFactory) -> Season:
 
 @pytest.fixture
 def filled(path: Path, season: Season) -> Path:
-    """Return a filled store of today's revision."""
+    """Return a filled store of the current revision."""
     shutil.copy(season.at(REVISIONS[-1]), path)
     return path
 
@@ -162,7 +162,7 @@ def test_an_interrupted_upgrade_goes_on(
     old: Path, season: Season, point: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Upgrading the tables took three quarters of each case. The first two cases and the last one are
-    # interrupted in the process that does; the others in one that goes on from there.
+    # interrupted during the upgrade of the tables; the others start after it.
     if point not in {0, 1, 19}:
         season.begun(old)
     left = point
@@ -207,7 +207,7 @@ def test_two_processes_take_turns(old: Path, season: Season, monkeypatch: pytest
     taken: list[bool] = []
 
     def turns(connection: Connection) -> bool:
-        # The other one is done with a batch while this one waits for the lock; here it is in the same hand.
+        # Another process finishes a batch while this one waits for the lock; here one call does both.
         taken.append(step(connection) or step(connection))
         return taken[-1]
 
@@ -225,7 +225,7 @@ def test_an_upgrade_that_would_lose_a_match(old: Path, monkeypatch: pytest.Monke
         patched.setattr(resumming, "count", nothing)
         with pytest.raises(DamagedError, match="do not hold as many matches as are stored"):
             Store.open(old)
-    # The mark is still there, and nobody takes these sums for those of the matches.
+    # The mark is still there, so these sums are not used.
     with pytest.raises(DamagedError, match="puts the backup made before the upgrade"):
         Store.open(old)
 
@@ -244,7 +244,7 @@ POOLS: dict[str, tuple[object, ...]] = {
     " hosted": ("none", 0, 0, 0, 0, 0, "hosted", " hosted"),
     "1:30 hosted": ("none", 0, 0, 0, 0, 0, "hosted", "1:30 hosted"),
 }
-"""Columns of a pool by the name that revision 0005 keeps in their place."""
+"""Columns of a pool by the name that revision 0005 stores instead of them."""
 
 
 def add_tournament(raw: Any, number: int, pool: str) -> None:  # noqa: ANN401 - a connection of one of two libraries
@@ -264,7 +264,7 @@ def add_tournament(raw: Any, number: int, pool: str) -> None:  # noqa: ANN401 - 
 
 @pytest.fixture(scope="module")
 def pooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, int]]:
-    """Upgrade a store of revision 0001 with one tournament in each pool; return their numbers by its name."""
+    """Upgrade a store of revision 0001 with a tournament per pool; return its path and their ids by pool."""
     path = tmp_path_factory.mktemp("pools") / "arena.db"
     numbers = {name: number for number, name in enumerate(POOLS, 11)}
     with closing(find_driver().module.connect(path)) as raw:
@@ -273,7 +273,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, in
             add_tournament(raw, number, name)
         raw.commit()
     with Store.open(path) as store:
-        # What a match is stored with includes its tournament. Nothing else of the copies is wrong.
+        # The hash of a match includes its tournament. Nothing else of the copies is wrong.
         said = {fault.partition(" is ")[2] or fault for fault in store.integrity.check()}
         assert said == {"not as it was stored", "more of the same kind"}
     return path, numbers

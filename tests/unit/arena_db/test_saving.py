@@ -1,4 +1,4 @@
-"""What is saved comes back, exactly once, and everything that follows from it with it."""
+"""Saved matches are read back unchanged and exactly once, and everything derived from them is updated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL = MatchFilter(rated_only=False)
 
 
 def plain(match: MatchRecord) -> MatchRecord:
-    """Give what was saved of a stored match."""
+    """Return the record from which a stored match was saved."""
     return MatchRecord(**{field.name: getattr(match, field.name) for field in fields(MatchRecord)})
 
 

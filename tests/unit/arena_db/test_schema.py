@@ -1,4 +1,4 @@
-"""A store whose schema is not ours is named, and nothing in that schema is run or restored."""
+"""A store with a foreign schema is refused by name, and nothing of that schema is executed or restored."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def filled(filled_once: Path, path: Path) -> Path:
 
 
 def rewrite(path: Path, before: str, after: str) -> None:
-    """Change the text of the table of matches, as an editor of the file could."""
+    """Change the SQL text of the table of matches, as a file editor could."""
     with closing(find_driver().module.connect(path)) as raw:
         raw.execute("PRAGMA writable_schema=1")
         update = "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = 'matches'"
@@ -95,7 +95,7 @@ def rewrite(path: Path, before: str, after: str) -> None:
 
 
 def at_revision(path: Path, revision: str, move: Callable[[Config, str], None] | None = None) -> None:
-    """Bring a store to a revision, up unless told otherwise."""
+    """Migrate a store to a revision, up unless `move` is given."""
     where = FileSettings(place=path)
     with writing(make_migration_engine(where), where) as connection:
         if move is None:
@@ -194,7 +194,7 @@ def test_what_sqlite_makes_by_itself_is_no_fault(filled: Path) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_revision_is_known(of_revision: dict[str, Path], revision: str) -> None:
-    """That each of them is upgraded to the newest schema is shown by `test_from_every_revision`."""
+    """That each revision is upgraded to the newest schema is tested by `test_from_every_revision`."""
     path = of_revision[revision]
     assert differences(path, revision) == []
     other = REVISIONS[REVISIONS.index(revision) - 1]

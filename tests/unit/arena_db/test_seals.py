@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The public rule, written down once more; stores of later versions have to keep it."""
+    """The published rule, implemented once more: stores of later versions have to follow it."""
     monkeypatch.setattr(seals, "LINK", 5)
     cup = add_cup(store)
     expected: dict[tuple[str, int], bytes] = {}
@@ -40,7 +40,7 @@ def test_seals_are_what_they_are_said_to_be(store: Store, monkeypatch: pytest.Mo
 
 
 def test_batches_are_chained_as_it_is_said(store: Store) -> None:
-    """The public rule again: each seal of a batch includes the one before it."""
+    """The published rule again: each seal of a batch includes the one before it."""
     record = store.tournaments.add(new_tournament(), entrants("a", "b", "c"), OpenPlan())
     matches, before = plan(3, 9), b""
     expected: dict[int, bytes] = {}

@@ -1,4 +1,4 @@
-"""What a server says that refuses a store, and what is told then; what only a server does."""
+"""Errors of a server that refuses a store, their messages, and behaviour that only a server has."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_old_server_is_refused() -> None:
 
 def test_a_server_that_does_not_answer_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert postgres.CONNECT_S <= 4, "with the start of the command that is less than 6 s"
-    # libpq waits for 2 s at least.
+    # libpq waits at least 2 s.
     monkeypatch.setattr(postgres, "CONNECT_S", 2)
     start = time.monotonic()
     with silent_server() as url, pytest.raises(MissingError, match=r"timeout expired.*check that the server"):
@@ -115,11 +115,11 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "save": lambda held: held.matches.save([]),
     "set_state": lambda held: held.tournaments.set_state(1, "stopped"),
 }
-"""What a run asks of its store between two matches."""
+"""Calls that a run makes between two matches."""
 
 
 class Pauses:
-    """In place of a pause between two attempts: the server comes back."""
+    """Replaces the pause between two attempts: the server restarts meanwhile."""
 
     def __init__(self, come_back: Callable[[], None]) -> None:
         self.num = 0

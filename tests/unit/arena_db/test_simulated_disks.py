@@ -1,4 +1,4 @@
-"""Small rounds of the benchmarks: power cuts, failing disks, many writers, readers that never end."""
+"""Short runs of the benchmarks: power cuts, failing disks, many writers, readers that never end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 
 def figures(folder: Path, script: str, *options: str) -> dict[str, Any]:
-    # It shows a hang, and must not show how busy the machine is.
+    # The deadline detects a hang; it is long, because the machine may be busy.
     done = run_child([sys.executable, BENCHMARKS / script, *options], cwd=folder, deadline=600)
     assert done.stderr == ""
     return cast("dict[str, Any]", json.loads(done.stdout))
@@ -82,7 +82,7 @@ def test_locks_and_writers(tmp_path: Path) -> None:
 
 
 def test_damaged_stores(tmp_path: Path) -> None:
-    """No wrong figure of a store that is in order, no traceback, no hang."""
+    """No wrong number from an intact store, no traceback, no hang."""
     found = figures(tmp_path, "damaged_stores.py", "--random", "3", "--aimed", "11", "--seed", "7")
     assert found["violations"] == 0
     assert found["trials"] == 14

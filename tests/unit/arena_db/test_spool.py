@@ -1,4 +1,4 @@
-"""Results that find the store locked wait beside it, and are stored once when it is free."""
+"""Results that find the store locked wait in files beside it, and are stored once when it is free."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ pytestmark = pytest.mark.sqlite("results wait beside a locked file")
 
 @pytest.fixture
 def cup(store: Store) -> Cup:
-    """Give a stored tournament of 12 planned matches."""
+    """Return a stored tournament of 12 planned matches."""
     return add_cup(store)
 
 
 @contextmanager
 def locked(store: Store) -> Generator[Store]:
-    """Give a store that waits 20 ms for a lock which another connection holds."""
+    """Yield a store that waits 20 ms for a lock held by another connection."""
     with (
         Store.open(store.place, busy_ms=20) as waiting,
         closing(open_raw(FileSettings(place=store.path))) as other,
@@ -82,7 +82,7 @@ def test_a_record_comes_back_as_it_was(store: Store, cup: Cup) -> None:
 def test_events_leave_them_where_they_are(store: Store, cup: Cup) -> None:
     with locked(store) as waiting:
         waiting.matches.save([cup.match(1)])
-    # Events are written without a sync, which must not do for results.
+    # Live events are written without a sync, which is not enough for results.
     store.events.append([LiveEvent(tournament=1, number=1, kind="started", t=1.0)])
     assert (store.matches.num_waiting, stored(store)) == (1, [])
 
@@ -193,7 +193,7 @@ def test_no_room_for_them_either(
 
 
 def test_many_threads_keep_and_store(store: Store, cup: Cup) -> None:
-    """Keep and store at once, so that the folder comes and goes."""
+    """Keep and store results concurrently, so that the folder is removed and created again."""
     spool = Spool(store.path)
 
     def keep(number: int) -> None:
@@ -219,7 +219,7 @@ OTHER = replace(ELSEWHERE, uuid="two")
 
 
 def claim(store: Store, owner: Owner) -> Store:
-    """Claim the tournament; a lease that lasts no time gives way."""
+    """Claim the tournament, if necessary from an owner whose lease ends at once."""
     held = store.claim(1, owner, expires_s=0)
     assert held is not None
     return held
@@ -237,7 +237,7 @@ def test_what_a_run_left_is_stored_before_the_next_one_plays(store: Store, cup: 
 def test_what_a_run_left_in_the_middle_of_a_claim(
     store: Store, cup: Cup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It told of these results, as it had the lease still when it looked after it had written the file."""
+    """The run reported these results: after writing the file it checked the lease, which it still had."""
     claim(store, ELSEWHERE)
     spool, usual = Spool(store.path), coordination.claim
 
@@ -251,7 +251,7 @@ def test_what_a_run_left_in_the_middle_of_a_claim(
 
 
 def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
-    """It told nobody of these results; the run that replaced it may be playing those matches just now."""
+    """The run reported none of these results; the run that replaced it may be playing the same matches."""
     claim(store, ELSEWHERE)
     new = claim(store, OTHER)
     new.matches.save([cup.match(1)])
@@ -277,7 +277,7 @@ def test_what_a_replaced_run_left_too_late(store: Store, cup: Cup) -> None:
 
 
 def test_a_result_of_another_tournament_with_this_id_is_refused(store: Store, cup: Cup) -> None:
-    """A rescue file names the tournament by its uid, because another store gives its id to another one."""
+    """A rescue file names the tournament by its uid, because ids differ between stores."""
     spool = Spool(store.path)
     spool.folder.mkdir()
     lines = (encode(cup.match(1), uid=cup.record.uid), encode(cup.match(2), uid=digest("another")[:32]))

@@ -1,4 +1,4 @@
-"""The quick proof of kept sums holds for sound stores, and for no other."""
+"""The quick proof of kept sums accepts sound stores, and no others."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def filled(module_place: str) -> str:
 
 @pytest.fixture
 def connection(filled: str) -> Iterator[Connection]:
-    """Yield a connection whose changes are taken back."""
+    """Yield a connection whose changes are rolled back."""
     with editing(filled) as made:
         yield made
 
@@ -59,12 +59,12 @@ def read(connection: Connection) -> MatchReading:
 
 
 def has_faults(connection: Connection) -> bool:
-    """Return what the slow comparison says: it computes the sums again."""
+    """Return whether the slow comparison, which computes the sums again, finds faults."""
     return list(sum_faults.find_faults(connection, MatchReading())) != []
 
 
 def edited(connection: Connection, statement: str) -> Iterator[None]:
-    """Carry out a statement for as long as the caller's loop runs."""
+    """Execute a statement, and undo it after the caller's loop body."""
     connection.exec_driver_sql("SAVEPOINT edit")
     assert connection.exec_driver_sql(statement).rowcount > 0
     yield
@@ -98,7 +98,7 @@ def test_every_edit_of_what_is_kept(connection: Connection, table: Table) -> Non
                 for _ in edited(connection, f"{change} WHERE {here}"):
                     assert not reading.proves_sums(connection), (change, here)
             except IntegrityError:
-                # The edit makes another row with a key that is there.
+                # The edit makes the key equal to that of another row.
                 connection.exec_driver_sql("ROLLBACK TO edit")
     assert reading.proves_sums(connection)
 
@@ -193,7 +193,7 @@ def test_counts_of_a_cluster_follow_from_its_courses(
 def serve(
     monkeypatch: pytest.MonkeyPatch, of_clusters: list[tuple[int, ...]], of_strays: list[tuple[int, ...]]
 ) -> None:
-    """Have the proof read these rows."""
+    """Make the proof read the given rows."""
 
     def rows(_: Connection, table: Table) -> Iterator[tuple[int, ...]]:
         return iter(of_strays if table is strays else of_clusters)
@@ -204,10 +204,10 @@ def serve(
 TWO = (2, 2, 7, 1, 1)
 ROWS: list[tuple[list[tuple[int, ...]], list[tuple[int, ...]], bool]] = [
     ([(5, 1, *TWO, *NONE, 2, 0, 0)], [(5, 1, 0, 8, 1)], True),
-    # A course of play without a cluster, or of a later one.
+    # A course of play without a cluster, or of a later cluster.
     ([(5, 1, *TWO, *NONE, 2, 0, 0)], [(5, 1, 0, 8, 1), (5, 2, 0, 8, 1)], False),
     ([(5, 1, *TWO, *NONE, 2, 0, 0)], [(4, 1, 0, 8, 1), (5, 1, 0, 8, 1)], False),
-    # The same counts once with another course of play and once without.
+    # The same counts, once with another course of play and once without.
     ([(5, 1, *TWO, *NONE, 2, 0, 0), (6, 1, *TWO, *NONE, 2, 0, 0)], [(5, 1, 0, 8, 1)], False),
     # A cluster twice, and moves of a side that was not played.
     ([(5, 1, 1, 0, 7, 1, 1, *NONE, 1, 0, 0)] * 2, [], False),

@@ -1,4 +1,4 @@
-"""Sums are exact at every moment, though a save leaves them to later: for each reader, after each end."""
+"""Sums are exact at every moment, even if a save leaves them for later: for each reader, after each end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def records(cup: Cup, seed: int = 1) -> list[MatchRecord]:
 
 
 def sums(place: str | Place) -> list[list[tuple[object, ...]]]:
-    """Return all sums as somebody reads who may not write."""
+    """Return all sums as a user reads them who may not write."""
     with Store.open(place, read_only=True) as store:
         return sums_in(store)
 
@@ -95,11 +95,11 @@ def sums_in(store: Store) -> list[list[tuple[object, ...]]]:
 
 
 class _TakenBack(Exception):  # noqa: N818 - not an error
-    """Ends a transaction that is not to be kept."""
+    """Ends a transaction that is to be rolled back."""
 
 
 def from_scratch(place: str | Place) -> list[list[tuple[object, ...]]]:
-    """Return the sums as they are when all of them are computed anew; nothing is kept."""
+    """Return the sums as they are when all are computed from scratch; nothing is stored."""
     found: list[list[tuple[object, ...]]] = []
     with Store.open(place, fast=True) as store, suppress(_TakenBack), store._access.write() as connection:  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - to take it back
         checking.repair(connection)
@@ -139,7 +139,7 @@ def test_readers_add_what_the_sums_lack(store: Store, monkeypatch: pytest.Monkey
 
 
 def test_pairs_are_two_matches_with_sides_swapped(store: Store) -> None:
-    """The stored sums are those that are counted by hand, match by match of the plan."""
+    """The stored sums equal a count by hand, match by match of the plan."""
     seats = entrants("a", "b")
     # In the last pair the sides are not swapped.
     sides = [(0, 1), (1, 0), (0, 1), (1, 0), (0, 1), (0, 1)]
@@ -151,7 +151,7 @@ def test_pairs_are_two_matches_with_sides_swapped(store: Store) -> None:
     cup = Cup(record, seats, matches)
     outcomes = ("first", "first", "draw", "second", "second", "first")
     store.matches.save([cup.match(no, outcome=outcome) for no, outcome in enumerate(outcomes, 1)])
-    # Half points of a: 2 + 0, 1 + 2, and 0 and 2 as first without a counterpart.
+    # Half points of a: 2 + 0, 1 + 2, and 0 and 2 as first player without a counterpart.
     points = {f"pairs_{half}": int(half in {2, 3}) for half in range(5)}
     single = {"single_first_losses": 1, "single_first_wins": 1}
     results = {"first_losses": 1, "first_draws": 1, "first_wins": 2, "second_losses": 1, "second_wins": 1}
@@ -276,7 +276,7 @@ def test_an_older_version_counts_what_is_not_summed(store: Store, path: Path) ->
     store.backup(copy)
     _downgrade(copy)
     with closing(open_raw(FileSettings(place=copy))) as raw:
-        # Revision 0006 takes the row for an upgrade that goes on, and counts from there.
+        # For revision 0006 this row means an unfinished upgrade, so it counts from there.
         assert raw.execute("SELECT next_match FROM summing").fetchall() == [(NUM,)]
     with Store.open(copy) as again:
         assert sums_in(again) == right

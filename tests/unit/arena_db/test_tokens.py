@@ -1,4 +1,4 @@
-"""Tokens in the store: what is kept of them, who finds them, what a damaged one allows."""
+"""Tokens in the store: what is stored of them, how they are found, and the rights of a damaged one."""
 
 from __future__ import annotations
 

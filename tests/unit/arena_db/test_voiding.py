@@ -1,4 +1,4 @@
-"""A store with void matches tells the same as one without them; with all of them back, the same as before."""
+"""A store with void matches gives the same results as one without them; revalidating them restores all."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def some_record(cup: Cup, number: int, rng: random.Random) -> MatchRecord:
 
 
 def told(store: Store) -> list[object]:
-    """Return all that tables are made of, but for the numbers of matches in the store."""
+    """Return everything that tables are computed from, except the ids of matches."""
     kept = [
         store.sums.of_pools(),
         *(store.sums.of_tournament(record.id) for record in store.tournaments.newest()),
@@ -96,7 +96,7 @@ def test_random_sequences_equal_a_store_without_the_void_matches(
 
 
 def told_without(empty: Path, saved: list[MatchRecord], are_void: set[int]) -> list[object]:
-    """Return what a store tells that never heard of some matches."""
+    """Return the content of a store that never contained some matches."""
     twin = empty.with_name("twin.db")
     shutil.copy(empty, twin)
     with Store.open(twin, fast=True) as store:

@@ -1,4 +1,4 @@
-"""Plugins to test with: a real third-party distribution, and others made on the spot."""
+"""Plugins for tests: a real third-party distribution, and others that are created by tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _prepend(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @pytest.fixture
 def third_party(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Put the distribution `misere` on the path; give its folder."""
+    """Put the distribution `misere` on the path; return its folder."""
     folder = Path(__file__).with_name("third_party")
     _prepend(monkeypatch, folder)
     return folder
@@ -34,7 +34,7 @@ def third_party(monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def write_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[WriteModule]:
-    """Write an importable module with a new name; give the name."""
+    """Yield a function that writes an importable module with a new name, and returns the name."""
     folder = tmp_path / "modules"
     folder.mkdir()
     _prepend(monkeypatch, folder)
@@ -54,7 +54,7 @@ def write_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wr
 
 @pytest.fixture
 def distribute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Distribute:
-    """Write the metadata of a distribution with entry points into a folder on the path; give the folder."""
+    """Return a function that writes the metadata of a distribution with entry points into a new folder."""
 
     def write(
         name: str,

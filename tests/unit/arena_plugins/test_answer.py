@@ -1,4 +1,4 @@
-"""A bot's result as messages: what is wrong is a BotError, what is only foolish is dropped."""
+"""A bot's result as messages: an error is a BotError, harmless nonsense is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kit passes bots that keep the contract and names what others break."""
+"""The checks accept bots that keep the contract, and name the violation of others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_good_bots_pass(spec: str) -> None:
 
 
 class Scripted:
-    """A bot that plays as a function says."""
+    """A bot that plays by a given function."""
 
     def __init__(self, play: Play, *, deterministic: bool) -> None:
         self._play, self.deterministic = play, deterministic

@@ -1,4 +1,4 @@
-"""The kit passes games that keep the contract and names what others break."""
+"""The checks accept games that keep the contract, and name the violation of others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_good_games_pass(spec: str) -> None:
 
 
 class Wrapped(State):
-    """A state of a good game with one answer replaced, by another or by a function of the good state."""
+    """A state of a good game with one attribute replaced, by a value or by a function of the good state."""
 
     def __init__(self, state: State, changes: dict[str, Any]) -> None:
         self._state, self._changes = state, changes
@@ -63,7 +63,7 @@ class Wrapped(State):
 
 
 class Mutable(Wrapped):
-    """A state that becomes its child, as if both had one list of cells."""
+    """A state that becomes its child, as if both shared one list of cells."""
 
     @override
     def child(self, action: int) -> State:

@@ -1,4 +1,4 @@
-"""What the contract itself decides."""
+"""Rules that the contract itself checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins are listed from metadata: nothing is imported, nothing bad is hidden."""
+"""Plugins are listed from metadata: nothing is imported, and errors are not hidden."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_path_is_searched_once_however_its_missing_folders_are_called(
 
 
 def test_a_distribution_without_plugins_comes_first_too(distribute: Distribute, tmp_path: Path) -> None:
-    """Python imports the first distribution of a name, so the plugins of a later one are not there."""
+    """Python imports the first distribution of a name, so the plugins of a later one do not exist."""
     old = distribute("one", "1.0", {"first": "a"})
     new = tmp_path / "new" / "one-2.0.dist-info"
     new.mkdir(parents=True)
@@ -97,7 +97,7 @@ def test_a_distribution_without_plugins_comes_first_too(distribute: Distribute, 
 
 
 def test_the_version_is_that_of_the_metadata(distribute: Distribute, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not one of the description, which follows an empty line."""
+    """The version is not taken from the description, which follows an empty line."""
     folder = distribute("one", "1.0", {"first": "a"})
     text = "Metadata-Version: 2.1\nName: one\nVersion: 1.5rc1\nSummary: Version: 7\n\nVersion: 3\n"
     next(folder.glob("*/METADATA")).write_text(text)

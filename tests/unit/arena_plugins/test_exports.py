@@ -1,4 +1,4 @@
-"""The names of the contract come from the package, each loaded when it is first asked for."""
+"""The names of the contract come from the package; each is loaded at its first use."""
 
 from __future__ import annotations
 

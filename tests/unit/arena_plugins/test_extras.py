@@ -1,4 +1,4 @@
-"""What is not installed is named, with the command that installs it."""
+"""A missing library is named, with the command that installs it."""
 
 from __future__ import annotations
 

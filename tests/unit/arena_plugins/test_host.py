@@ -334,11 +334,11 @@ class Bot:
 def make_bot(game, seed, options):
     return Bot()
 """
-"""A bot that only the collector can release, and that reports what the collector does."""
+"""A bot that only the garbage collector can release, and that reports the collector's work."""
 
 
 def texts(write_module: WriteModule, source: str) -> list[str | None]:
-    """Return what a bot said in two matches in a process of its own, whose collector it may set."""
+    """Return a bot's texts in two matches in a separate process, whose garbage collector it may configure."""
     command = host_command(
         sys.executable,
         entry=write_module(source),

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("third_party")
 
 
 class Child:
-    """A host and what is said to it."""
+    """A host process and its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdin is not None
@@ -65,7 +65,7 @@ class Child:
         return self.ask(GO)
 
     def end(self) -> int:
-        """Close its input and give its exit code."""
+        """Close its input and return its exit code."""
         self._stdin.close()
         return self.process.wait(60)
 

@@ -1,4 +1,4 @@
-"""The hostile programs as their users see them: what is promised, and how they are started."""
+"""The hostile programs as their users see them: the documented results, and how to start them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins are loaded one by one, and every way to fail is a PluginError."""
+"""Plugins are loaded one by one, and every failure is a PluginError."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Only regular files are read, and nothing that could block is waited for."""
+"""Only regular files are read, and nothing that could block is opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def device(_folder: Path) -> Path:
 
 
 SPECIAL = {"pipe": pipe, "device": device, "link": link_to_device}
-"""Functions that make a file in a folder, by what it is."""
+"""Functions that create a file in a folder, by its type."""
 
 
 @pytest.mark.parametrize("make", SPECIAL.values(), ids=SPECIAL)
@@ -76,7 +76,7 @@ def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
 
 
 def test_a_file_that_says_it_is_empty() -> None:
-    # The size of files in /proc is 0, whatever they hold.
+    # Files in /proc have size 0, whatever their content.
     assert read_regular("/proc/self/status").startswith(b"Name:")
     with pytest.raises(OSError, match="more than the 5 bytes allowed"):
         read_regular("/proc/self/status", max_bytes=5)

@@ -1,4 +1,4 @@
-"""Cleaned text is safe, and stays as it is when cleaned again."""
+"""Cleaned text is safe, and cleaning it again changes nothing."""
 
 from __future__ import annotations
 

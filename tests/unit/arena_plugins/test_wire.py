@@ -1,4 +1,4 @@
-"""The messages of arena-bot/1: what is written is read, all else is a ProtocolError."""
+"""The messages of arena-bot/1: every written message can be read; everything else is a ProtocolError."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_messages_of_the_arena_are_read_as_written(message: wire.Message) -> Non
 
 @given(st.binary() | st.text().map(lambda text: json.dumps(text).encode()))
 def test_decoding_raises_only_protocol_errors(line: bytes) -> None:
-    # Hypothesis draws bytes that it finds in the code, too, and some of those are messages.
+    # Hypothesis also draws bytes that it finds in the code, and some of those are messages.
     for decode, kinds in ((wire.decode_bot, wire.BotMessage), (wire.decode_arena, wire.ArenaMessage)):
         with contextlib.suppress(ProtocolError):
             assert isinstance(decode(line), get_args(kinds))
@@ -139,7 +139,7 @@ def test_what_is_not() -> None:
     assert wire.decode_bot(GOOD.replace(b"3", b' 3 , "else": [1]')) == action
     assert wire.decode_bot(GOOD + b"\r") == action
     assert wire.decode_bot(GOOD.replace(b"3", b"3" * 30)) == wire.Action(id="x", action=int("3" * 30))
-    # An escaped backslash before u0000 is a text about NUL, not a NUL.
+    # An escaped backslash before u0000 is text about NUL, not a NUL.
     assert wire.decode_bot(GOOD.replace(b'"x"', b'"\\\\u0000"')) == wire.Action(id="\\u0000", action=3)
 
 
@@ -148,7 +148,7 @@ def test_lines_have_a_limit() -> None:
         line = (
             b'{"type":"error","code":"c","message":""}' if limit == wire.MAX_BOT_LINE else b'{"type":"quit"}'
         )
-        # With its LF, a line may fill the limit to the last byte.
+        # The line feed counts: a line may fill the limit to the last byte.
         decode(line + b" " * (limit - 1 - len(line)))
         with pytest.raises(ProtocolError, match=f"{limit} are allowed"):
             decode(line + b" " * (limit - len(line)))

@@ -1,4 +1,4 @@
-"""A small round of the benchmark of compiled alpha-beta."""
+"""A short run of the benchmark of compiled alpha-beta."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bots named in the benchmarks exist with these options: a full trial takes too long to find out."""
+"""Bots named in the benchmarks exist with these options; a full benchmark would find out too late."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena_plugins.manager import load_bot
 from source_tree import ROOT
 
 SPEC = re.compile(r'"((?:mcts|minimax|td-lambda):(?:[^"{} ]|{})+)"')
-"""A spec may have a place for a number."""
+"""A spec may have a placeholder for a number."""
 
 
 def _specs() -> set[str]:

@@ -1,4 +1,4 @@
-"""A bot against every reply: each line to its end, and the same again, by any number of processes."""
+"""A bot against every reply: all lines to their end, and the same counts for any number of processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SMALL = "tic-tac-toe"
 
 @pytest.fixture(scope="module")
 def replies() -> Iterator[SimpleNamespace]:
-    """The modules of the script."""
+    """Yield the modules of the script."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
         names = {"walk": "replies.walk", "asking": "replies.asking", "script": "every_reply"}
@@ -47,7 +47,7 @@ def replies() -> Iterator[SimpleNamespace]:
 def run(
     replies: SimpleNamespace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
-    """Run the script in this process, on a small game."""
+    """Return a function that runs the script in this process, on a small game."""
 
     def run_here(*arguments: object) -> dict[str, Any]:
         options = ("--game", SMALL, "--processes", 1)
@@ -59,7 +59,7 @@ def run(
 
 
 def every_position(bot: MinimaxBot, game: Game, side: int) -> tuple[int, dict[str, int]]:
-    """Walk the whole tree another way: the positions the bot is asked about, and how they end."""
+    """Walk the whole tree in another way: return how many positions the bot gets, and how they end."""
     seen: set[tuple[int, ...]] = set()
     asked, ends, waiting = 0, {"won": 0, "drawn": 0, "lost": 0}, [game.initial_state()]
     while waiting:
@@ -96,7 +96,7 @@ def test_perfect_play_is_walked_whole(run: Callable[..., dict[str, Any]], side: 
 
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_counts_agree_with_exact_chances(run: Callable[..., dict[str, Any]], side: str) -> None:
-    """`keras` draws no lots: what it can reach is what has a chance against random play."""
+    """`keras` is deterministic: it can reach exactly the results with a chance against random play."""
     game = make(SMALL)
     chances = exact_chances(load_bot("keras", game, seed=1), game, ("first", "second").index(side))
     ends = run("keras", "--side", side)["ends"]
@@ -132,7 +132,7 @@ def test_lines_that_were_lost_can_be_played_again(
 
 
 def test_a_player_may_move_again_or_give_up(replies: SimpleNamespace) -> None:
-    """Whose tokens run low gives up; else it takes two and moves again."""
+    """The player with few tokens gives up; otherwise it takes two and moves again."""
     game = Pile()
     asked: set[tuple[int, int]] = set()
     ends: set[tuple[int, int, float]] = set()
@@ -200,12 +200,12 @@ def test_an_interrupt_ends_it_and_its_processes(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell lets what it runs in the background ignore interrupts, and this process may be that.
+        # A shell lets background processes ignore interrupts, and this process may be one of them.
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - it only sets that
     ) as child:
         assert child.stderr is not None
         assert child.stderr.readline().startswith("ply 0: 1 positions")
-        # As a terminal does: to all of them.
+        # A terminal sends the signal to the whole process group.
         os.killpg(child.pid, signal.SIGINT)
         told, said = child.communicate(timeout=60)
     assert (child.returncode, told) == (130, "")

@@ -1,4 +1,4 @@
-"""What the trials of ladders read from a store: matches that were dropped are not lost."""
+"""The benchmarks of ladders read stores correctly: dropped matches do not count as lost."""
 
 from __future__ import annotations
 

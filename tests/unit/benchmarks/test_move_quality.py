@@ -1,4 +1,4 @@
-"""Labelled positions: sampled from stored matches, each once, kept whole, and how well bots play them."""
+"""Labelled positions: sampled from stored matches without repeats, stored, and scores of bots on them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 
 @pytest.fixture(scope="module")
 def tools() -> Iterator[SimpleNamespace]:
-    """The modules of the benchmarks."""
+    """Yield the modules of the benchmarks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
         yield SimpleNamespace(
@@ -37,7 +37,7 @@ def tools() -> Iterator[SimpleNamespace]:
 
 @pytest.fixture(scope="module")
 def made(tools: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> SimpleNamespace:
-    """Positions after at least 16 plies: those before take longer to solve."""
+    """Return positions after at least 16 plies: earlier ones take longer to solve."""
     folder = tmp_path_factory.mktemp("positions")
     command = CommandLine(folder)
     options = (*FAST[:-1], "connect-four", "--rounds", 2, "--srand", 1, "--quiet")

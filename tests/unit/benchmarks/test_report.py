@@ -1,4 +1,4 @@
-"""The page of the benchmarks: figures are found, ratios judged and compared, written words kept."""
+"""The benchmark page: figures are found, ratios judged and compared, handwritten text kept."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def trial(ours: float, ratio: float | None) -> dict[str, Any]:
-    """Give what two scripts might have printed."""
+    """Return what two scripts might have printed."""
     game = {
         "matches_per_cpu_s": {"refereed_fresh_answers": ours, "pettingzoo": 1000.0},
         "times_as_fast_as": {"pettingzoo": {"refereed_fresh_answers": [ratio, 1.0, 2.0]}},

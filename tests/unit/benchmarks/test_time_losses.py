@@ -1,4 +1,4 @@
-"""The trial of time losses: what it counts of a match, and where its matches begin."""
+"""The benchmark of time losses: what it counts of a match, and where its matches begin."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_openings_are_open_and_differ(spec: str, trials: Any) -> None:  # noqa: 
 
 
 def test_a_trial_plays_both_sides(trials: Any) -> None:  # noqa: ANN401
-    # Whether the machine is quick enough is for the trial to find out, not for this test.
+    # Whether the machine is fast enough is for the benchmark to find out, not for this test.
     count = trials.trial("tic-tac-toe", "random", 4, 5.0, seed=1)
     assert count.matches == 4
     assert count.moves > 4

@@ -1,4 +1,4 @@
-"""The trials of kills: what they must not do to bots, and what a tournament without kills must be."""
+"""The benchmarks of kills: they must not affect bots, and a tournament without kills must be normal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_no_bot_is_killed_so_often_that_it_is_quarantined(monkeypatch: pytest.Mo
     for num_before in range(30):
         quarantine, num_killed = Quarantine(), 0
         for num_done in range(200):
-            # As often as it may, the same bot is killed in the match that follows.
+            # The maximum rate: every match in which a kill is allowed is one of the same bot.
             is_killed = num_done >= num_before and trial.may_kill_bot(num_done, num_killed)
             quarantine.add("victim", "other", "second", "crash" if is_killed else "rules")
             num_killed += is_killed

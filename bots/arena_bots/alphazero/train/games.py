@@ -95,7 +95,7 @@ def part_of(lanes: Lanes, number: int, count: int) -> Lanes:
 
 
 def no_samples(num_actions: int, *, room: int = 0) -> Samples:
-    """Return uninitialised samples with room for `room` positions."""
+    """Return uninitialised samples with space for `room` positions."""
     return Samples(
         own=np.zeros(room, np.uint64),
         opp=np.zeros(room, np.uint64),

@@ -51,7 +51,8 @@ def reap(
     )
     for array in (lanes.own, lanes.opp, lanes.last, lanes.ply, lanes.mixed):
         array[ended] = 0
-    # The next match writes the other arrays ply by ply; only what this one marks is read.
+    # The other arrays keep old entries, which the next match overwrites ply by ply; entries are read only
+    # where `searched` is set.
     lanes.searched[ended] = False
     rows = zip(actions.tolist(), lengths.tolist(), outcomes.tolist(), strict=True)
     return samples, [TrainingMatch(tuple(row[:length]), outcome) for row, length, outcome in rows]

@@ -32,7 +32,7 @@ _BARRED = -1e4
 """Logit of illegal actions; representable in half precision."""
 _CLIP = 5.0
 """Maximum norm of a gradient."""
-# Those of AlphaZero_Gomoku (J. Song), which the paper of the recipe `article` follows.
+# The values below are those of AlphaZero_Gomoku (J. Song), which the paper of the recipe `article` follows.
 _TOO_FAR, _FAR, _NEAR = 4, 2, 0.5
 """Multiples of the wanted divergence: no further step is made, the rate falls, or it rises."""
 _FACTOR = 1.5

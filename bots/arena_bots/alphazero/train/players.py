@@ -128,7 +128,7 @@ class Players:
         )
 
     def cancel(self) -> None:
-        """Wait no longer for shards that are being played."""
+        """Stop waiting for shards that are being played."""
         for future in self._sent:
             future.cancel()
 
@@ -152,7 +152,7 @@ _ROUNDING = 0.01
 
 
 class WrongShardError(PluginError):
-    """The result of a shard contradicts its form or the rules."""
+    """The result of a shard is malformed, or contradicts the rules."""
 
 
 class Retraced(NamedTuple):
@@ -205,7 +205,7 @@ def count_barred(
 
 
 def find_wrong(result: bytes, lanes: Lanes, layout: Layout) -> str:
-    """Return how a result contradicts its form or the rules; empty if it does not.
+    """Return what is malformed in a result, or contradicts the rules; empty if nothing is wrong.
 
     Every match is replayed, and all positions follow from its actions. This protects against faulty machines,
     not against an attacker who holds a key: a wrong but possible policy cannot be noticed.
@@ -307,7 +307,7 @@ def _matches_of(plies: list[int], lengths: list[int]) -> list[int]:
 
 
 def _check_searches(found: Samples, layout: Layout) -> None:
-    """Check policies, for the positions beside them, and their weights."""
+    """Check that policies of samples are distributions over legal actions, with a weight of 0 or 1."""
     policies = found.policies.astype(np.float32)
     _require(_are_shares(policies), "a policy is no distribution")
     barred = count_barred(found.own, found.opp, policies, layout)
@@ -321,7 +321,7 @@ def _are_shares(rows: NDArray[np.float32]) -> bool:
 
 
 def _check_lanes(lanes: Lanes, layout: Layout) -> None:
-    """Replay the matches in progress; what is kept of their searches becomes samples later."""
+    """Replay the matches in progress, and check their stored searches, which become samples later."""
     most = lanes.actions.shape[1]
     is_right = (lanes.mixed >= 0) & (lanes.mixed <= lanes.ply) & (lanes.ply < most)
     _require(is_right.all(), "a match in progress has an impossible length")

@@ -61,7 +61,7 @@ class SelfPlaySettings(NamedTuple):
     random_plies: int
     """Number of plies in which an action may be drawn at random."""
     random_chance: float
-    """Maximum probability of such a random action; each match draws its own between half of it and it."""
+    """Maximum probability of such a random action; each match draws its own, at least half the maximum."""
     result_share: float
     """Weight of the result in the target values."""
     moves: int

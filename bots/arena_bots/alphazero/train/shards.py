@@ -41,13 +41,16 @@ _HEAD = "head"
 
 
 class NetKind(NamedTuple):
-    """What a network is, besides its weights."""
+    """The architecture of a network, without its weights."""
 
     trunk: str
-    """See `Design`; the next field, too."""
+    """The hidden layers, as in `Design`."""
     wdl: bool
+    """Whether the value head predicts chances of a win, a draw and a loss."""
     planes: int
+    """Number of input planes."""
     logits: int
+    """Number of outputs of the policy head."""
 
 
 class PlayShard(NamedTuple):
@@ -58,9 +61,11 @@ class PlayShard(NamedTuple):
     plan: SelfPlaySettings
     net: NetKind
     seed: int
-    """Seed of the run; with the next two numbers it determines all randomness."""
+    """Seed of the run; seed, step and player determine all randomness."""
     step: int
+    """Number of the training step."""
     player: int
+    """Number of the player."""
     lanes: Lanes
     """The matches in progress."""
 
@@ -90,10 +95,10 @@ def pack_shard(shard: PlayShard) -> bytes:
 
 
 def unpack_shard(data: bytes) -> PlayShard:
-    """Return the shard of `pack_shard`.
+    """Unpack a shard that `pack_shard` packed.
 
     Raises:
-        PluginError: it is none.
+        PluginError: `data` is not a shard.
     """
     arrays = read_arrays(data, "a shard", max_bytes=MAX_BYTES)
     try:
@@ -111,7 +116,7 @@ def unpack_shard(data: bytes) -> PlayShard:
 
 
 def pack_result(lanes: Lanes, harvest: Harvest) -> bytes:
-    """Return what a shard leaves: the matches in progress, those that ended, and their samples."""
+    """Pack the result of a shard: the matches in progress, those that ended, and their samples."""
     matches = harvest.matches
     lengths = np.array([len(match.actions) for match in matches], np.int64)
     actions = np.zeros((len(matches), lanes.actions.shape[1]), np.int16)
@@ -130,7 +135,7 @@ def pack_result(lanes: Lanes, harvest: Harvest) -> bytes:
 
 
 def unpack_result(arrays: Mapping[str, NDArray[Any]]) -> tuple[Lanes, Harvest]:
-    """Return what `pack_result` packed, from arrays that were checked."""
+    """Unpack a result that `pack_result` packed, from arrays that were checked."""
     rows = zip(
         arrays["actions"].tolist(), arrays["lengths"].tolist(), arrays["outcomes"].tolist(), strict=True
     )

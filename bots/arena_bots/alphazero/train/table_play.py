@@ -260,7 +260,7 @@ def walk(
                 rollouts.depth[lane] = rollouts.known[lane] = 0
                 continue
             place = find(table, lane, own, opp)
-            # An empty entry holds _NOTHING, so comparing one word tells whether `find` found the position.
+            # An empty entry is _NOTHING, so comparing one word shows whether `find` found the position.
             is_known = table.own[lane, place] == own
             if not is_known and table.size[lane] < most:
                 leaves.own[lane], leaves.opp[lane] = own, opp

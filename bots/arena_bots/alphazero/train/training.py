@@ -128,7 +128,7 @@ class AlphaZeroTraining:
         while numbers["owed"] >= plan.batch * plan.epochs and self._buffer.size >= plan.batch:
             numbers["owed"] -= plan.batch * plan.epochs
             samples = self._buffer.draw(plan.batch, rng)
-            # Drawn anew for each batch: storing all images would multiply the buffer by their number.
+            # Drawn for each batch: storing all images would multiply the buffer by their number.
             symmetries = rng.integers(self._painter.num_symmetries, size=plan.batch)
             losses.append(self._learner.learn(self._painter.paint(samples, symmetries), progress))
         return losses

@@ -162,7 +162,7 @@ def _choose(
     if len(rows):
         # All positions of all games in one call: a network takes hardly longer for many than for one.
         worth[rows, found] += judge(own[rows] | look.stones[rows, found], opp[rows])
-    # Last, as random numbers were drawn for these as well.
+    # Illegal actions are excluded last, because random numbers were drawn for them as well.
     worth[look.kinds == ILLEGAL] = -np.inf
     return worth.argmax(axis=1)
 

@@ -38,11 +38,10 @@ _ASKED = 16_384
 
 @lru_cache
 def _frameworks() -> tuple[Any, Any]:
-    """Import TensorFlow and Keras, limited to one thread: beside a busy process a second one only costs."""
+    """Import TensorFlow and Keras, limited to one thread: on a busy machine, a second one makes it slower."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-    # No GPU: it adds in another order, and the same seed is to give the same bytes on every machine of a
-    # kind.
+    # No GPU, because it adds in another order: equal machines must produce the same bytes from a seed.
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     with _silence():
         import keras
@@ -52,9 +51,9 @@ def _frameworks() -> tuple[Any, Any]:
         with suppress(RuntimeError):
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        # For the same reason.
+        # Equal machines must produce the same bytes from a seed.
         tf.config.experimental.enable_op_determinism()
-        # The first operation starts the runtime, which prints; here nobody sees it.
+        # The first operation starts the runtime, which prints messages; here they are suppressed.
         tf.constant(0)
     return tf, keras
 

@@ -47,7 +47,7 @@ def sensible(own: np.uint64, opp: np.uint64, layout: Layout) -> np.uint64:
 
 @inline_kernel
 def known(own: np.uint64, opp: np.uint64, layout: Layout) -> Int:
-    """Return the result that is immediately visible, for `own`, who is to move; else UNKNOWN."""
+    """Return the immediately visible result for `own`, the side to move; else UNKNOWN."""
     cells = landings(own | opp, layout)
     if has_line(opp, layout):
         return LOSS

@@ -70,7 +70,7 @@ def _scale(forest: Forest, lane: Int, node: Int, rule: Rule) -> np.float32:
 def _score(
     forest: Forest, lane: Int, node: Int, action: Int, value: np.float32, scale: np.float32
 ) -> np.float32:
-    """Return logit plus scaled completed value of an action; `value` stands in for an untried action."""
+    """Return logit plus scaled completed value of an action; an untried action has the value `value`."""
     if forest.visits[lane, node, action]:
         value = mean(forest, lane, node, action)
     logit = np.log(max(forest.prior[lane, node, action], _TINY))

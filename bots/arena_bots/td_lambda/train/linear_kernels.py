@@ -89,7 +89,7 @@ def learn_linear(
             rival = -1
         state, outcome = _play(layout, windows, learner, numbers, state, rival, results)
         if rival >= 0:
-            # From the view of the learner, which is the other player.
+            # The result for the learner, which is the player that is not the rival.
             seen = outcome if rival == 1 else -outcome
             results[1 - seen] += 1
         results[_GAMES] += 1

@@ -1,4 +1,4 @@
-"""A command line in an empty folder, and one whose store holds a tournament and a match."""
+"""Command lines for tests: in an empty folder, and with a stored tournament and match."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """Give a command line without a store, in a folder of its own."""
+    """Return a command line without a store, in its own folder."""
     monkeypatch.chdir(tmp_path)
     return CommandLine(tmp_path)
 
@@ -37,6 +37,6 @@ def played_store(run_folder: Path) -> Path:
 
 @pytest.fixture
 def played(arena: CommandLine, played_store: Path) -> CommandLine:
-    """Give a command line whose store holds `spring` and `duel`."""
+    """Return a command line whose store has `spring` and `duel`."""
     shutil.copy(played_store, arena.db)
     return arena

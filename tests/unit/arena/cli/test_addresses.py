@@ -1,4 +1,4 @@
-"""Every command that takes a match takes each form of its address."""
+"""Every command that accepts a match accepts each form of its address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMS = ("spring/3", "spring/3.0")
 
 
 def number(arena: CommandLine) -> int:
-    """Return the store's number of the third match of spring."""
+    """Return the id of the third match of `spring`."""
     (found,) = [match["id"] for match in arena.objects("matches") if match["address"] == "spring/3"]
     assert isinstance(found, int)
     return found
@@ -135,7 +135,7 @@ def alike(arena: CommandLine) -> CommandLine:
 
 
 def _bots(arena: CommandLine, *words: str) -> set[str]:
-    """Return the identities of the bots that are in all matches found."""
+    """Return the identities of the bots that play in all found matches."""
     found = [
         {match["first_identity"], match["second_identity"]} for match in arena.objects("matches", *words)
     ]

@@ -1,4 +1,4 @@
-"""`--tui`: which command runs in the background, and what is said once the dashboard is left."""
+"""`--tui`: the command that runs in the background, and the message after the dashboard is closed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def words_of(*typed: str) -> list[str]:
-    """Give the words for the background of a command that is typed."""
+    """Return the arguments of the background command for a typed command."""
     command = main.get_command(click.Context(main), typed[0])
     assert command is not None
     with command.make_context(typed[0], list(typed[1:])) as context:

@@ -1,4 +1,4 @@
-"""Every mistake ends in one line that names the thing and the way out, with the right exit status."""
+"""Every mistake ends in one line that names the cause and the remedy, with the right exit status."""
 
 from __future__ import annotations
 

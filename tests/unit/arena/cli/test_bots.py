@@ -1,4 +1,4 @@
-"""`arena bots`: what is installed, whether it keeps the contract, and a new one.
+"""`arena bots`: the list of installed bots, their check, and creating a new one.
 
 `arena bots install` and `remove`, and what the other commands then know of a bot.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", autouse=True)
 def bundled_bots_are_loaded_once() -> Iterator[None]:
-    """Load each bundled bot in one `arena bots list` of this module: every other one would give the same.
+    """Load each bundled bot in one `arena bots list` of this module only; other lists would load the same.
 
     Loading the bundled ones takes half a second of CPU.
     """
@@ -52,7 +52,7 @@ def _install(folder: Path, name: str, points: str) -> None:
 def test_list_shows_each_bot_once_loaded(
     arena: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plugin that fails, one that is missing, and a name that two distributions offer hurt nobody."""
+    """A plugin that fails, a missing one, and a name of two distributions do not affect the other bots."""
     plugins = tmp_path / "plugins"
     _install(
         plugins, "crashing", "crashing = crashing_bot\nghost = no_such_module\nrandom = arena_bots.random"
@@ -72,7 +72,7 @@ def test_list_shows_each_bot_once_loaded(
 
 
 def test_check_numbers_its_lines(arena: CommandLine) -> None:
-    # A bot without kernels: a check keeps no compiled code, so that others compile for seconds.
+    # A bot without kernels: a check keeps no compiled code, so other bots would compile for seconds.
     lines = arena.lines("bots", "check", "random", "--game", "tic-tac-toe")
     assert [line[:7] for line in lines[:-1]] == [f"PASS {number:2}" for number in range(1, len(lines))]
     assert lines[-1] == "random keeps the contract in tic-tac-toe"
@@ -163,13 +163,13 @@ def test_an_installed_bot_is_one_like_any_other(arena: CommandLine, wheel: Path)
     arena("tournament", "first", "random", *FAST, "--isolation", "none", status=2)
 
     assert arena.lines("bots", "remove", "FIRST") == ["removed first"]
-    # What was entered is kept as a copy, so the tournament goes on without the package.
+    # The entered bot is kept as a copy, so the tournament continues without the package.
     arena("resume", "cup", "--rounds", 3, "--quiet")
     assert len(arena.objects("matches")) == 8
 
 
 def test_another_wheel_is_another_bot(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
-    """Even of the same version: what was entered is resumed, and a new tournament enters another one."""
+    """A wheel with other content is another competitor even with the same version; the first can resume."""
     arena("bots", "install", wheel)
     arena("tournament", "first", "random", *FAST, "--name", "cup")
     arena("bots", "remove", "first-legal")
@@ -215,7 +215,7 @@ def test_a_broken_one_is_listed_and_can_be_removed(arena: CommandLine, wheel: Pa
 
 
 def test_versions_meet(arena: CommandLine, wheel: Path, tmp_path: Path) -> None:
-    """One bot from two wheels is two competitors; a third is called otherwise."""
+    """Two wheels of one bot are two competitors; a third is installed under another name."""
     files = {"first_legal.py": BOT}
     new = make_wheel(
         tmp_path / "new", "first_legal", {"first": "first_legal"}, files, Metadata(version="1.1rc1")

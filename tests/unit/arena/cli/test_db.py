@@ -110,7 +110,7 @@ FORGED = [
         "match #3 contradicts the rules: the game is not over after its last action",
     ),
 ]
-"""What a forger could do who computes hashes and seals anew, and what the rules and the plan say of it."""
+"""Changes of a forger who recomputes hashes and seals, and the contradiction that rules or plan reveal."""
 
 
 @pytest.mark.parametrize(("statement", "text"), FORGED)

@@ -1,4 +1,4 @@
-"""Which errors end with which exit status, and that none of them is a traceback."""
+"""The exit status of each kind of error, none of which is a traceback."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_tournament_that_is_not_found_is_damage(
     tamper(path, "UPDATE tournaments SET num_done = num_done + 1")
 
     def find(_: StoredTournaments, tournament: int) -> None:
-        """Find nothing, as by an index whose pages were swapped."""
+        """Find no tournament, as in an index with swapped pages."""
 
     monkeypatch.setattr(StoredTournaments, "find", find)
     done = played("export", "out", "--db", path, "--game", "tic-tac-toe", "--quiet", status=6)

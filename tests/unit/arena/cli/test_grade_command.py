@@ -1,4 +1,4 @@
-"""`arena grade` and `arena show --grade`: what judges say is stored beside the matches, and printed."""
+"""`arena grade` and `arena show --grade`: grades of judges are stored beside the matches, and printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stores import add_cup
 if TYPE_CHECKING:
     from command_line import CommandLine
 
-# After X in the middle O's edge loses; X lets the win go at ply 5.
+# After X in the middle, O's edge move loses; X gives the win away at ply 5.
 ACTIONS = (4, 1, 0, 8, 5, 2)
 
 
@@ -73,7 +73,7 @@ def test_a_tournament_is_graded_once(arena: CommandLine) -> None:
 
 def test_what_nobody_can_grade(arena: CommandLine) -> None:
     add_matches(arena, "gomoku", 225, (112, 0))
-    # What was asked for does not exist for this game: a wrong usage, and the way out is named.
+    # The requested judge does not exist for this game: a usage error that names the alternative.
     for address in ("1", "cup"):
         refused = arena("show", address, "--grade", status=2).stderr
         assert "no exact solver for gomoku 15x15; name a bot that judges, as in --by minimax" in refused
@@ -85,7 +85,7 @@ def test_what_nobody_can_grade(arena: CommandLine) -> None:
 
 @pytest.fixture
 def judging(arena: CommandLine) -> CommandLine:
-    """Return a store with a match."""
+    """Return a command line whose store has a match."""
     add_matches(arena, "tic-tac-toe", 9, ACTIONS)
     return arena
 
@@ -157,7 +157,7 @@ def test_a_bot_judges_in_its_sandbox(judging: CommandLine) -> None:
     judging("grade", "cup/1")
     (shown,) = judging.objects("show", "cup/1")
     assert cast("dict[str, Any]", shown["analysis"])["judge"] == "solver", "the exact judge comes first"
-    # Of two judges of one match each is asked on its own.
+    # Of two judges of one match, each is used on its own.
     assert judging.objects("matches", "--graded", "minimax*", "--mistakes", 3)
     assert not judging.objects("matches", "--graded", "minimax*", "--mistakes", ">3")
 

@@ -1,4 +1,4 @@
-"""`arena bots history`: ratings over time and versions, as people type bots, in all forms.
+"""`arena bots history`: ratings over time and versions, by every form of a bot's name.
 
 Plots: every point is where it belongs, whatever the curves are.
 """
@@ -216,7 +216,7 @@ def test_every_place_with_a_point_has_a_mark(curves: list[list[tuple[int, float]
         round(place * (columns - 1) / last) if last else 0 for points in curves for place, _ in points
     }
     assert {column for _, column in marked} == wanted_columns
-    # The labels of the axis say how high a line is; each point lies within half a line of its value.
+    # The labels of the axis give the height of a line; each point is within half a line of its value.
     top, bottom = float(rows[0].split("|")[0]), float(rows[HEIGHT - 1].split("|")[0])
     step = (top - bottom) / (HEIGHT - 1)
     assert bottom <= min(values) <= max(values) <= top

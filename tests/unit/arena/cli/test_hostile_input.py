@@ -1,4 +1,4 @@
-"""Texts and files from outside end in one line before any bot is started, and steer no terminal."""
+"""Hostile texts and files are refused in one line before any bot is started, and never control a terminal."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_long_spec_plays_under_a_cut_label(arena: CommandLine) -> None:
 
 
 def evil_store(arena: CommandLine) -> None:
-    """Put the text into every column of text that has no closed list of values."""
+    """Append the text to every text column without a closed list of values."""
     free = {
         "bots": ("spec", "distribution", "version"),
         "pools": ("label", "name"),

@@ -120,7 +120,7 @@ def test_two_versions_of_a_bot_are_two_competitors(arena: CommandLine) -> None:
 
 
 def test_surprises_are_told(arena: CommandLine) -> None:
-    """In a cycle of three no ratings fit."""
+    """In a cycle of three bots no ratings fit."""
     with Store.open(arena.db) as store:
         cup = add_cup(store, num=120)
         outcomes = ("first", "second")

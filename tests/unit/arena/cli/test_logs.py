@@ -1,4 +1,4 @@
-"""`arena logs` and what a failed first position or check prints."""
+"""`arena logs`, and the output of a bot that fails its first position or its check."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(folder: Path, name: str, in_make: str = "pass") -> str:
 def test_addresses_and_bots(arena: CommandLine) -> None:
     bots = write(arena.folder, "left"), write(arena.folder, "right")
     report = arena("match", *bots, *FAST, "--rounds", 1, "--openings", "none", "--name", "m", "--srand", 1)
-    # What the bots print is no part of the report, and what the arena prints is in no log.
+    # Output of bots is not part of the report, and output of the arena is in no log.
     assert "left 1" not in report.stdout
     assert "Started game 2 of 2" in report.stdout
     first = [f"1 {ply}| {('left', 'right')[(ply - 1) % 2]} {ply}" for ply in range(1, 8)]

@@ -1,4 +1,4 @@
-"""Options that belong together reach a command as one value."""
+"""Options that belong together are passed to a command as one value."""
 
 from __future__ import annotations
 

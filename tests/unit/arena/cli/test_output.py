@@ -1,4 +1,4 @@
-"""Tables, JSON, NDJSON and CSV say the same, and nothing in them steers a terminal or a spreadsheet."""
+"""Tables, JSON, NDJSON and CSV have the same content, and none can control a terminal or a spreadsheet."""
 
 from __future__ import annotations
 

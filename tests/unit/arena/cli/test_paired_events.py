@@ -91,7 +91,7 @@ def test_the_leaderboard_seeds(arena: CommandLine) -> None:
     assert [bot["label"] for bot in shown["bots"]] == [*order, "mcts:playouts=5"]
     first = shown["bracket"][0]
     assert (first["first"], first["second"]) == (order[0], "mcts:playouts=5")
-    # It is held as it was seeded, whatever the leaderboard says by then.
+    # The seeding is stored: a later leaderboard does not change it.
     assert arena("resume", "cup").stderr.startswith("cup is finished")
 
 

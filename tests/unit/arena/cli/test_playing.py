@@ -1,4 +1,4 @@
-"""A person who plays in lines is asked for moves of matches that are played."""
+"""A person who plays by lines is asked for moves of running matches only."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_match_of_a_killed_coordinator_is_not_gone_on_with(
         def cannot(*_: object, **__: object) -> None:
             raise NotStartedError("nothing is started here", 1)
 
-        # The store still has the events of match 1 when another coordinator begins.
+        # When another coordinator begins, the store still has the events of match 1.
         monkeypatch.setattr("arena.coordinator.client.attach", nobody)
         monkeypatch.setattr("arena.coordinator.client.start", cannot)
         again = Link(str(played.path), words)

@@ -1,4 +1,4 @@
-"""The line about how far a run is: seldom, out of the way, silent when asked."""
+"""The progress line: printed rarely, separate from other output, and not at all with `--quiet`."""
 
 from __future__ import annotations
 

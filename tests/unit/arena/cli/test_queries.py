@@ -1,4 +1,4 @@
-"""Questions about stored matches, in every format."""
+"""Queries about stored matches, in every format."""
 
 from __future__ import annotations
 

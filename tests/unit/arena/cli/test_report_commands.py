@@ -1,4 +1,4 @@
-"""`arena bots show`, `arena versus` and `arena openings`: the same numbers in every form."""
+"""`arena bots show`, `arena versus` and `arena openings`: the same numbers in every format."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
 
 
 def _one(arena: CommandLine, *words: str) -> dict[str, Any]:
-    """Return the one object of a command, which JSON and NDJSON agree about."""
+    """Return the one object that a command prints, which is equal in JSON and NDJSON."""
     found = arena.objects(*words)
     assert len(found) == 1
     assert json.loads(arena(*words, "--format", "json").stdout) == found[0]
@@ -80,7 +80,7 @@ def test_openings_in_every_form(played: CommandLine) -> None:
     assert (
         sum(cast("int", row["games"]) for row in rows) + cast("int", rows[0]["ended"]) == rows[0]["matches"]
     )
-    # On the first reply to the centre an edge loses and a corner draws.
+    # After the centre, an edge loses and a corner draws.
     assert {row["move"]: row["perfect"] for row in rows}.items() <= {"a3": 0, "b3": -1}.items()
     table = _rows(played, "openings", "b2")
     assert [row["games"] for row in table] == [str(row["games"]) for row in rows]

@@ -1,4 +1,4 @@
-"""Tournaments from the command line: the lines people parse, what is stored, and the exit status."""
+"""Tournaments from the command line: lines for other programs, stored rows, and the exit status."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CUP = ("tournament", "random", "minimax:depth=1", "minimax:depth=2", *FAST, "--s
 
 @pytest.fixture
 def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the bot `strange` known."""
+    """Make the bot `strange` discoverable."""
     strange_bots.install(monkeypatch, tmp_path / "plugins")
 
 
@@ -184,7 +184,7 @@ def test_a_bot_that_cannot_be_imported_is_found_before_the_plan(
 
 @pytest.fixture
 def deadly(arena: CommandLine, strange: None) -> tuple[object, ...]:
-    """Give a match in which a bot dies once, by the seed of the first game."""
+    """Return a match in which a bot dies once, at the seed of the first game."""
     del strange
     match = ("--srand", 5, "--rounds", 2, "--rating-interval", 1)
     arena("match", "strange", "random", *FAST, *match)

@@ -1,4 +1,4 @@
-"""What a command does before it opens the dashboard."""
+"""The actions of a command before it opens the dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `arena show MATCH` says about how well a match was played."""
+"""The accuracy and blunders that `arena show MATCH` prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stores import add_cup, tamper
 if TYPE_CHECKING:
     from command_line import CommandLine
 
-# After X in the middle O's edge loses; X lets the win go at ply 5.
+# After X in the middle, O's edge move loses; X gives the win away at ply 5.
 ACTIONS = (4, 1, 0, 8, 5, 2)
 
 

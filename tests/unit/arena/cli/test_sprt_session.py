@@ -1,4 +1,4 @@
-"""`arena test` and `arena match --sprt`: what they print, the exit status, and who is kept."""
+"""`arena test` and `arena match --sprt`: their output, the exit status, and the kept bots."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_test_says_what_to_expect_and_ends_with_one_sentence(arena: CommandLin
     sentence = r"minimax:depth=2 is stronger: \+\d+ Elo \(95 %: -?\d+ to \d+\) after (\d+) pairs"
     found = re.fullmatch(sentence, lines[-1])
     assert found
-    # It is told when it falls, before the rated pairs begin, and at the end.
+    # The decision is printed when it is made, before the rated pairs begin, and at the end.
     assert lines.count(lines[-1]) == 2
     assert "now 1 rated pairs follow" in lines
     llr, ptnml, cost, _ = lines[-4:]
@@ -36,7 +36,7 @@ def test_a_test_says_what_to_expect_and_ends_with_one_sentence(arena: CommandLin
         r"\d+ matches of the test took \d+ s of play; none of them is rated; 2 after it are",
         cost,
     )
-    # A finished test only says how it ended.
+    # A finished test only prints its result.
     again = arena("resume", "better")
     assert again.stdout.splitlines() == [llr, ptnml, cost, lines[-1]]
     assert again.stderr.splitlines()[0] == "better is finished"
@@ -151,7 +151,7 @@ def test_bots_of_a_test_are_kept(arena: CommandLine, monkeypatch: pytest.MonkeyP
     assert [row["status"] for row in rows if row["place"] == "kept"] == [
         f"enter it as {each.address}" for each in kept_bots()
     ]
-    # What is kept survives pruning, and is let go by its address.
+    # A kept bot survives pruning, and is removed by its address.
     arena("bots", "prune", "--days", 0)
     arena("match", address, "random", "--game", "tic-tac-toe", "--rounds", 1, "--require-tier", "T0")
     assert arena.lines("bots", "remove", address) == [f"{address} is no longer kept"]

@@ -1,4 +1,4 @@
-"""`arena stop`, and a process that holds a tournament but is not heard of: from another shell."""
+"""`arena stop` from another shell, also if the process that holds the tournament is silent."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DUEL = ("match", "minimax:depth=2", "random", *FAST, "--srand", 3)
 
 @contextmanager
 def _answering(store: Store, tournament: int) -> Generator[list[str]]:
-    """Answer what is asked of a tournament, as the process that runs it; give the kinds that were asked."""
+    """Answer commands to a tournament, as its coordinator does; yield the kinds of the commands."""
     kinds: list[str] = []
     ended = threading.Event()
     held = store.claim(tournament, current_owner())

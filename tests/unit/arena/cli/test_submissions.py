@@ -1,4 +1,4 @@
-"""Hostile archives are refused alike by each command, in one sentence, and leave nothing."""
+"""All commands refuse hostile archives with the same sentence, and leave nothing behind."""
 
 from __future__ import annotations
 

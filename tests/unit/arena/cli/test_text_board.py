@@ -1,4 +1,4 @@
-"""A board names its columns and rows as the moves do."""
+"""A board labels its columns and rows as the game's moves do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_edges_make_up_every_move(spec: str) -> None:
 
 
 class _Odd(State):
-    """Four cells; the moves a foreign game may make."""
+    """A state with four cells, of a third-party game."""
 
     current_player = 0
     is_terminal = False
@@ -72,7 +72,7 @@ class _Odd(State):
 
 
 class _OddGame(Game):
-    """A foreign game whose moves are numbers."""
+    """A third-party game whose moves are numbers."""
 
     shape = (2, 2)
 

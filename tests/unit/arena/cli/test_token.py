@@ -1,4 +1,4 @@
-"""`arena token` and the words of `arena serve` that end before it serves."""
+"""`arena token`, and errors of `arena serve` before it serves."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def arena(two_cups: Path, tmp_path: Path) -> CommandLine:
-    """Return a command line with a store of its own: the tournaments spring and autumn."""
+    """Return a command line whose store has the tournaments spring and autumn."""
     arena = CommandLine(tmp_path)
     with Store.open(two_cups, read_only=True) as store:
         store.backup(arena.db)

@@ -1,4 +1,4 @@
-"""`arena void` and `unvoid`, and what other commands say of void matches."""
+"""`arena void` and `unvoid`, and how other commands show void matches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHY = "an engine helped"
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """Return a store with a tournament of three bots, two pairs of each encounter."""
+    """Return a command line whose store has a tournament of three bots, two pairs per encounter."""
     arena = CommandLine(tmp_path_factory.mktemp("void"))
     bots = ("random", "minimax:depth=1", "mcts:playouts=20")
     arena("tournament", *bots, *FAST, "--rounds", 2, "--name", "cup", "--srand", 3)
@@ -26,7 +26,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
 
 
 def tables(arena: CommandLine) -> list[object]:
-    """Return everything that counts matches."""
+    """Return the output of everything that counts matches."""
     (shown,) = arena.objects("show", "cup")
     return [
         {key: value for key, value in shown.items() if key != "changes"},

@@ -190,7 +190,7 @@ def test_a_source_that_became_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_hash_is_that_of_the_bytes_that_were_written(tmp_path: Path) -> None:
-    """A source that is changed between hashing and copying: what is kept is what its hash says."""
+    """If a source changes between hashing and copying, the kept copy still matches its hash."""
     source = write(tmp_path / "bot", FILES)
     before = hash_content(tree(source)).hash
 

@@ -59,7 +59,7 @@ def test_any_change_of_one_file_changes_the_hash(inventory: Inventory, data: st.
 
 
 def test_a_known_hash() -> None:
-    """The hash is that of canonical JSON, which anybody can compute without the arena."""
+    """The hash is that of canonical JSON, which can be computed without the arena."""
     text = '[[["a",true,3,"x"]],{"numpy":"2.0"}]'
     inventory = Inventory(files=(FileEntry("a", True, 3, "x"),), needs={"numpy": "2.0"})  # noqa: FBT003
     assert inventory.tree_hash == hashlib.sha256(text.encode()).hexdigest()

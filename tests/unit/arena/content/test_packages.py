@@ -1,4 +1,4 @@
-"""Which files a plugin or a program consists of, wherever and however it was installed."""
+"""The files that belong to a plugin or a program, for each way of installing it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ REDIRECTOR = "_editable_impl_edbot.py"
 
 
 def install(site: Path, made: dict[str, str], *, record: bool = True) -> None:
-    """Leave what an editable install leaves: metadata with a record, and what leads to the modules."""
+    """Write what an editable install leaves: metadata with a record, and the links to the modules."""
     info = site / "edbot-1.0.dist-info"
     info.mkdir()
     made = {
@@ -98,7 +98,7 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
 ) -> None:
     source = str(project / "src")
     if kind == "path":
-        # As hatchling does; the arena has the folder on its path, since site reads such files.
+        # As hatchling does; the arena has the folder on its path, because `site` reads such files.
         install(site, {PTH: f"{source}\n"})
         monkeypatch.setattr(sys, "path", [*sys.path, source])
     elif kind == "finder":
@@ -106,7 +106,7 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
         finder = f"raise SystemExit('never run')\nMAPPING: dict[str, str] = {mapping!r}\n"
         install(site, {FINDER: finder, PTH: f"import {FINDER[:-3]}; {FINDER[:-3]}.install()\n"})
     elif kind == "links":
-        # As setuptools does in its strict mode: the path line leads to a folder full of links.
+        # As setuptools does in strict mode: the path line names a folder of links.
         tree = project / "build" / "__editable__.edbot-1.0-py3-none-any"
         for file in (project / "src").rglob("*.*"):
             link = tree / file.relative_to(project / "src")
@@ -115,7 +115,7 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
         install(site, {PTH: f"{tree}\n"})
         monkeypatch.setattr(sys, "path", [*sys.path, str(tree)])
     elif kind == "redirector":
-        # As hatchling does with dev-mode-exact, and pdm-backend if asked to.
+        # As hatchling does with dev-mode-exact, and pdm-backend if configured so.
         mapped = {"edbot": "edbot/__init__.py", "ed_helper": "ed_helper.py"}
         calls = "".join(f"F.map_module({name!r}, {f'{source}/{path}'!r})\n" for name, path in mapped.items())
         install(site, {REDIRECTOR: f"raise SystemExit('never run')\nF.install()\n{calls}", PTH: "import x\n"})
@@ -137,7 +137,7 @@ def test_an_editable_plays_from_a_copy_of_its_modules(
 def test_a_linked_folder_is_on_no_path_of_a_host(
     project: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A module that was not copied cannot be imported: what was not hashed does not run."""
+    """A module that was not copied cannot be imported: only hashed code runs."""
     monkeypatch.setattr(sys, "path", [*sys.path, str(project / "src")])
     (project / "src" / "edbot" / "bot.py").write_text(f"__import__('unu' + 'sed')\n{BOT}")
     install(site, {PTH: f"{project}/src\n"})
@@ -198,7 +198,7 @@ def test_the_versions_of_what_it_needs_count(
 def test_what_real_tools_install_plays(
     backend: str, project: Path, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installs with the build tools themselves."""
+    """Installs are made by the build tools themselves."""
     table = {
         "hatchling": 'build-backend = "hatchling.build"\n[tool.hatch.build.targets.wheel]\n'
         'packages = ["src/edbot"]\n[tool.hatch.build.targets.wheel.force-include]\n'
@@ -334,7 +334,7 @@ def test_a_folder_that_an_option_names_is_copied(tmp_path: Path, monkeypatch: py
     assert "options/weights/net/a.npz" in files(bot)
     assert bot.options_at("/bot") == {"weights": "/bot/options/weights/net"}
     assert bot.label == "alphazero:weights=net"
-    # A word is no folder, though one of that name lies in the working folder.
+    # A word is not a folder, even if the working folder contains one of that name.
     monkeypatch.chdir(tmp_path)
     assert one("alphazero:weights=net").options_at("/bot") == {"weights": "net"}
 

@@ -1,4 +1,4 @@
-"""The first word of a command: which program it is, and what is said when there is none to start.
+"""The first word of a command: the program that it names, and the error if there is none.
 
 The packages of a virtual environment are a part of the bot that its interpreter runs.
 """
@@ -153,7 +153,7 @@ def test_packages_count_by_version_and_other_modules_by_their_bytes(site: Path) 
     assert found["environment tool"] == "1.2"
     (site / "own" / "__pycache__").mkdir()
     (site / "own" / "__pycache__" / "brain.pyc").write_bytes(b"x")
-    # A module that is a file has its compiled form beside it, in the folder of all packages.
+    # A module that is a single file has its bytecode in the folder of all packages.
     (site / "__pycache__").mkdir()
     (site / "__pycache__" / "tool.pyc").write_bytes(b"x")
     assert needs(site) == found

@@ -1,4 +1,4 @@
-"""Submissions to Kaggle as content: however they are packed, the same files are one competitor.
+"""Submissions to Kaggle as content: the same files are one competitor, however they are packed.
 
 Archives of submissions: what is unpacked is what was packed; hostile ones leave nothing behind.
 """
@@ -63,7 +63,7 @@ def test_a_file_is_the_main_py_of_a_folder(tmp_path: Path) -> None:
 
 
 def test_litter_is_no_part_of_it(tmp_path: Path) -> None:
-    """Archives of a Mac, and folders that were run, hold more than what was written."""
+    """Archives from a Mac, and folders that were run, contain files that the author did not write."""
     litter = {
         "__pycache__/helper.cpython-311.pyc": b"x",
         "__MACOSX/._main.py": b"x",
@@ -176,7 +176,7 @@ def test_hostile_archives_write_nothing(kind: str, tmp_path: Path, target: Path)
 
 
 def test_programs_stay_programs(tmp_path: Path, target: Path) -> None:
-    """So does a folder, of which the mode of a file is part of what is hashed."""
+    """A folder keeps the modes of its files as well, which are part of the hash."""
     (tmp_path / "engine").write_bytes(b"x")
     (tmp_path / "engine").chmod(0o755)
     (tmp_path / "data").write_bytes(b"x")
@@ -216,7 +216,7 @@ def test_an_empty_archive_has_nothing(name: str, tmp_path: Path, target: Path) -
 
 
 def test_a_damaged_header_in_the_middle_is_noticed(tmp_path: Path, target: Path) -> None:
-    """The standard library ends there without a word."""
+    """The standard library would end there without an error."""
     path = write_submission(ZOO["folder with a helper"]._replace(packed=".tar"), tmp_path)
     data = bytearray(path.read_bytes())
     data[data.index(b"./helper.py") + 150] ^= 1
@@ -252,7 +252,7 @@ def test_many_bytes_after_the_end_are_refused(tmp_path: Path, target: Path) -> N
 def test_a_large_file_is_read_in_pieces(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its bytes are not counted as those of a header, and the bound of all files holds for it."""
+    """Its bytes do not count as those of a header, and the limit for all files applies to it."""
     content = os.urandom(400_005)
     (tmp_path / "data").write_bytes(content)
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:

@@ -1,4 +1,4 @@
-"""A link that a stranger made must not have the arena copy what only the arena's user can read."""
+"""A link made by another user must not make the arena copy files that only the arena's user can read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PUPIL = 4321
 
 @pytest.fixture
 def own(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
-    """Return what makes a pupil the owner of a path, as far as this module can tell."""
+    """Return a function that makes another user the owner of a path, as this module sees it."""
     theirs: set[Path] = set()
 
     def user_of(path: Path) -> int:

@@ -21,7 +21,7 @@ def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Callable[[TournamentConfig], Sitting]]:
-    """Store a tournament, each in a store of its own."""
+    """Yield a function that stores a tournament, each in its own store."""
     begun: list[Sitting] = []
 
     def begin_one(settings: TournamentConfig) -> Sitting:

@@ -31,7 +31,7 @@ CONTROL = TimeControl.parse(None, 20, None)
 
 
 class First:
-    """Takes the first legal cell, and keeps what it was asked."""
+    """A bot that plays the first legal cell, and records the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""How long batches are: each rule by hand, and together against a simulated run."""
+"""Lengths of batches: each rule computed by hand, and all together against a simulated run."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def of_pairs(seconds: float, num: int) -> list[tuple[float, bool]]:
         (of_pairs(0.1, 100), 1000, 20),
         (of_pairs(0.1, 7), 1000, 7),
         (of_pairs(0.0, 5000), 1000, 1000),
-        # A pair stays together, unless one match is all there should be.
+        # A pair stays together, unless a batch should have only one match.
         (of_pairs(0.1, 100), 7, 8),
         (of_pairs(0.3, 100), 1000, 6),
         (of_pairs(0.45, 100), 1000, 4),
         (of_pairs(0.7, 100), 1000, 2),
         (of_pairs(0.1, 100), 1, 1),
-        # A match that alone takes longer than a batch is one, and so is each match of its pair.
+        # A match that is longer than a batch is a batch of its own, as is each match of its pair.
         (of_pairs(60.0, 100), 1000, 1),
         (of_pairs(1.0, 100), 1000, 2),
         (of_pairs(1.2, 100), 1000, 1),
@@ -92,7 +92,7 @@ def test_slots_end_together(num_matches: int, num_slots: int, seconds: float) ->
         assert 1 <= size <= most
         num_left, num_batches = num_left - size, num_batches + 1
         heapq.heappush(free, heapq.heappop(free) + size * seconds)
-    # The last batch has one match, so no slot waits longer than for the one before it.
+    # The last batch has one match, so no slot waits longer than for one match.
     assert max(free) - min(free) <= 2 * seconds + 1e-6
 
 
@@ -107,7 +107,7 @@ def test_lengths_follow_the_last_matches_of_each_encounter(begin: Begin) -> None
     assert (lengths.expected(one), lengths.num_in(2.0)) == (0.0, MAX_BATCH)
     lengths.note([])
     lengths.note([played(one, 100.0, 100), played(swapped, 100.5, 300)])
-    # The first one lasted until the second began, with all that lies between.
+    # The first match lasted until the second began, including everything in between.
     assert lengths.expected(one) == lengths.expected(swapped) == pytest.approx(0.4)
     assert lengths.expected(other) == pytest.approx(0.4), "nobody knows better yet"
     lengths.note([played(other, 200.0, 8000)])
@@ -117,7 +117,7 @@ def test_lengths_follow_the_last_matches_of_each_encounter(begin: Begin) -> None
     for _ in range(32):
         lengths.note([played(swapped, 300.0, 1000)])
     assert lengths.expected(one) == pytest.approx(1.0), "the first ones are forgotten"
-    # A clock that was set back makes no match shorter than it was.
+    # A clock that was set back does not make a match shorter.
     lengths = Lengths()
     lengths.note([played(one, 100.0, 200), played(swapped, 50.0, 200)])
     assert lengths.expected(one) == pytest.approx(0.2)

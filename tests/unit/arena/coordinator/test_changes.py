@@ -1,4 +1,4 @@
-"""Bots that changed since they played: what the store tells of them."""
+"""The messages about bots that have changed since they last played."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_bot_that_changed_is_named_with_where_it_played(
         now.content,
     )
     assert str(change) == "strange changed since it played in rr-1: it is entered as a new competitor"
-    # Whoever enters both knows that they are two.
+    # A command that enters both versions gets no message.
     assert changes(sitting.store, [was, now]) == []
     assert changes(sitting.store, resolve(["strange:sign=on"], margin_ms=0)) == []
     assert [(each.record, each.num_matches) for each in played_before(sitting.store, now.record)] == [

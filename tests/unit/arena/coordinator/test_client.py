@@ -1,4 +1,4 @@
-"""Starting and reaching a coordinator: a process that outlives its starter and is found by its lease."""
+"""Starting and finding a coordinator: a process that outlives its starter and is found by its lease."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ time.sleep(600)
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in a folder with files that must not be run; give the store's path."""
+    """Work in a folder with files that must not be run; return the store's path."""
     for name in ("HOME", "CACHE"):
         monkeypatch.setenv(f"ARENA_{name}", str(tmp_path / name.lower()))
     folder = tmp_path / "place"
@@ -53,7 +53,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ended(launched: client.Launched) -> int:
-    """Wait until a process has ended; give its status."""
+    """Wait until a process has ended; return its exit status."""
     end = time.monotonic() + DEADLINE_S
     while (status := launched.poll()) is None:
         assert time.monotonic() < end, launched.log.read_text()
@@ -67,7 +67,7 @@ def test_an_event_is_found_by_its_process_and_runs_no_file_of_the_folder(place: 
     record = follow(launched)
     assert (record.name, record.type) == ("cup", "match")
     assert ended(launched) == 0, launched.complaint()
-    # Also when its lease is free again.
+    # Even after its lease was released.
     assert follow(launched).state == "finished"
     assert attach(str(place), "cup") is None
     assert not (place.parent / "ran").exists()
@@ -113,7 +113,7 @@ def test_nobody_needs_to_wait(place: Path) -> None:
 
 
 def others_like(own: Owner) -> tuple[Owner, ...]:
-    """Return processes that differ from one in one field each."""
+    """Return processes that differ from `own` in one field each."""
     return (
         replace(own, pid=1),
         replace(own, pid_start=own.pid_start + 1),

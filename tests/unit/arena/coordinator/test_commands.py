@@ -1,4 +1,4 @@
-"""Commands: one type, read from rows of every version."""
+"""Commands have one type, which is read from rows of every version."""
 
 from __future__ import annotations
 

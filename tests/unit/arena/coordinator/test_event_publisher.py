@@ -1,4 +1,4 @@
-"""What viewers are told of a run: matches that last in full, quick ones as samples, none before the store."""
+"""Events of a run: long matches in full, short ones as samples, and no result before it is stored."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def played(begin: Begin) -> tuple[Sitting, list[Job], list[MatchRecord]]:
-    """Give a tournament, its jobs, and the records of its matches, none of which is stored."""
+    """Return a tournament, its jobs, and the records of its matches, none of which is stored."""
     source = begin(config(*TRIO))
     source.play()
     records = [event.record for event in source.events if isinstance(event, MatchFinished)]
@@ -62,7 +62,7 @@ def telling(sitting: Sitting, clock: Clock) -> Generator[EventPublisher]:
 
 
 def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveEvent]:
-    """Give what a worker tells of a match: all of it, or `num` moves."""
+    """Return the events that a worker sends about a match: all of them, or those of `num` moves."""
     actions = record.actions[record.num_opening :][:num]
     moves = [Move(action=action) for action in actions]
     plies = range(record.num_opening + 1, record.num_opening + 1 + len(moves))
@@ -73,7 +73,7 @@ def running(job: Job, record: MatchRecord, num: int | None = None) -> list[LiveE
 
 
 def finish(sitting: Sitting, publisher: EventPublisher, records: Sequence[MatchRecord]) -> None:
-    """Store results and report them, as the result recorder does."""
+    """Store results and publish them, as the result recorder does."""
     sitting.store.matches.save(records)
     tournament = sitting.store.tournaments.find(sitting.tournament.id)
     assert tournament is not None
@@ -83,7 +83,7 @@ def finish(sitting: Sitting, publisher: EventPublisher, records: Sequence[MatchR
 
 
 def view_of(sitting: Sitting) -> LiveView:
-    """Give what a viewer sees that was there from the start."""
+    """Return the view of a viewer that followed from the start."""
     events = [
         Event(
             seq=event.seq,
@@ -266,7 +266,7 @@ def test_a_match_that_is_played_again_stays_apart_from_its_first_attempt(
 def test_the_end_of_an_attempt_is_told_although_its_match_is_dropped(
     played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock, *, is_shown: bool
 ) -> None:
-    # A bot without files is withdrawn right after the attempt that told of it.
+    # A bot without files is withdrawn right after the attempt that reported the loss.
     sitting, jobs, records = played
     with telling(sitting, clock) as publisher:
         if is_shown:

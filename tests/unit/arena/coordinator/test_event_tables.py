@@ -35,7 +35,7 @@ def test_a_view_names_the_seat_that_forfeited(tmp_path: Path) -> None:
 
 
 def _knockout(store: Store) -> Cup:
-    """A final of two bots that is level after one pair."""
+    """Store a knockout: a final of two bots that is level after one pair."""
     seats = entrants("a", "b")
     plan = plan_encounters([], [(0, 1, 2)], [(3, 2)], 2)
     config = 'type = "knockout"\ntie-pairs = 0\n'
@@ -47,7 +47,7 @@ def _knockout(store: Store) -> Cup:
 def test_a_forfeit_decides_a_level_final(tmp_path: Path) -> None:
     with Store.open(tmp_path / "arena.db") as store:
         cup = _knockout(store)
-        # Each wins when it moves first, the second time because seat 0 crashed.
+        # Each bot wins when it moves first, the second time because seat 0 crashed.
         store.matches.save(
             [cup.match(1, outcome="first"), cup.match(2, outcome="first", termination="crash")]
         )
@@ -58,7 +58,7 @@ def test_a_forfeit_decides_a_level_final(tmp_path: Path) -> None:
         assert final.why == "level after 2 matches, 1 : 1; b forfeited 0 of them, the other bot 1"
         assert tables.bracket_places == [(1, "b"), (2, "a")]
         assert tables.places == []
-        # Its matches make an ordinary table by place, too.
+        # Its matches make an ordinary table by place as well.
         assert [(row.name, row.points) for row in place_rows_of(store, cup.record)] == [
             ("a", 1.0),
             ("b", 1.0),

@@ -1,4 +1,4 @@
-"""What is in flight, counted as batches come and go, agrees with looking at every batch."""
+"""Running counts of matches in flight agree with a count over all batches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLOTS = [Slot("machine", number, "start") for number in range(4)]
 
 
 class Numbered(NamedTuple):
-    """A job or a record, of which only the number counts here."""
+    """A job or a record of which only the number matters."""
 
     number: int
 
@@ -59,7 +59,7 @@ def test_counts_agree_with_all_batches(flights: Flights, seed: int) -> None:
             left = known[future][1]
             if rng.random() < 0.5 and left:
                 landed = rng.choice(sorted(left))
-                # The same result may come twice.
+                # The same result may arrive twice.
                 flights.land(records(landed, landed))
                 left.remove(landed)
             elif rng.random() < 0.5 and not future.done():

@@ -1,4 +1,4 @@
-"""Batches in flight: results before their end, slots that die beside others, and batches that wait."""
+"""Batches in flight: results before their end, slots that die, and queued batches."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     Held = tuple[Future[list[MatchRecord]], list[Job]]
 
 DEADLINE_S = 120.0
-"""Seconds after which a run that waits for what cannot come is ended."""
+"""Seconds after which a run that is stuck is ended."""
 TOTAL = 24
-"""Matches of each tournament here."""
+"""Number of matches of each tournament here."""
 
 
 class StagedPool(InlinePool, ABC):
-    """Two slots: `act` says what becomes of the batches of the first, the second plays one at each look."""
+    """Two slots: `act` decides what happens to batches of the first; the second plays one per poll."""
 
     num_workers = 2
 
     def __init__(self) -> None:
         super().__init__()
         self.held: deque[Held] = deque()
-        """Batches of the first slot, the one that it plays before the one that waits."""
+        """Batches of the first slot: the one it is playing, then the queued one."""
         self.parts: list[list[MatchRecord]] = []
         self.began: list[Began] = []
         self.num_beside = 0
-        """Matches that the second slot played."""
+        """Number of matches that the second slot played."""
         self.num_rebuilt = 0
         self._beside: deque[Held] = deque()
         self._slots = [Slot.here(0), Slot.here(1)]
@@ -54,7 +54,7 @@ class StagedPool(InlinePool, ABC):
 
     @abstractmethod
     def act(self) -> None:
-        """Do what the test wants to happen at this look."""
+        """Perform the actions of the test at this poll."""
 
     @override
     def slots(self) -> list[Slot]:
@@ -85,7 +85,7 @@ class StagedPool(InlinePool, ABC):
         self._slots[0] = Slot.here(0)
 
     def finish(self, batches: deque[Held]) -> int:
-        """Play the first batch of a slot; return how many matches it had."""
+        """Play the first batch of a slot; return its number of matches."""
         while batches:
             future, jobs = batches.popleft()
             if future.set_running_or_notify_cancel():
@@ -94,7 +94,7 @@ class StagedPool(InlinePool, ABC):
         return 0
 
     def die(self, index: int) -> None:
-        """Kill the first slot as it plays one of the matches of its batch."""
+        """Kill the first slot while it plays a match of its batch."""
         self.began.append(Began(self._slots[0], self.held[0][1][index].number))
         for future, _ in self.held:
             if not future.cancelled():
@@ -126,7 +126,7 @@ def test_a_slot_that_dies_costs_its_own_batches(begin: Begin) -> None:
         def act(self) -> None:
             if self.num_rebuilt:
                 self.finish(self.held)
-            # Both slots have a batch that they play, and one that waits.
+            # Both slots have a running batch and a queued one.
             elif len(self.held) == 2:
                 self.lost = sum(len(jobs) for _, jobs in self.held)
                 self.die(0)
@@ -141,7 +141,7 @@ def test_a_slot_that_dies_costs_its_own_batches(begin: Begin) -> None:
 
 def test_batches_of_a_dead_slot_that_fail_one_after_the_other_are_one_loss(begin: Begin) -> None:
     class FailingSlowly(StagedPool):
-        """The thread of its first slot fails the batch that waits some time after the other."""
+        """The queued batch of the first slot fails some time after the running one."""
 
         failing: threading.Thread | None = None
 
@@ -156,7 +156,7 @@ def test_batches_of_a_dead_slot_that_fail_one_after_the_other_are_one_loss(begin
                 self.failing.start()
 
         def fail(self, future: Future[list[MatchRecord]], slot: Slot) -> None:
-            # A run that did not wait for all batches of a dead slot would look again meanwhile.
+            # If the run did not wait for all batches of a dead slot, it would poll again meanwhile.
             time.sleep(0.3)
             if future.set_running_or_notify_cancel():
                 future.set_exception(WorkerLostError(slot))
@@ -194,7 +194,7 @@ def test_after_an_abort_no_slot_is_started_again(begin: Begin, monkeypatch: pyte
 
 def test_others_play_on_while_what_a_slot_lost_is_played_again(begin: Begin) -> None:
     class Stuck(StagedPool):
-        """Its second slot plays one match until all others are done, the first one dies meanwhile."""
+        """The second slot plays one match until all others are done, and the first slot dies meanwhile."""
 
         num_again = 0
 
@@ -220,7 +220,7 @@ def test_results_are_stored_while_their_batch_goes_on(begin: Begin) -> None:
     sitting = begin(config(*TRIO, rounds=4))
 
     class PartsPool(StagedPool):
-        """Its first slot delivers a part of a batch, and dies once that is stored."""
+        """The first slot delivers a part of a batch, and dies once that part is stored."""
 
         delivered: tuple[int, ...] = ()
         seen: tuple[int, ...] = ()

@@ -1,4 +1,4 @@
-"""Whole runs: with workers, through deaths and stops."""
+"""Whole runs with workers, including deaths of workers and stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("compiled_bots")
 
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give a folder for temporary files, in which a run leaves nothing."""
+    """Yield a folder for temporary files, in which a run must leave nothing."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -43,7 +43,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 
 
 def processes() -> dict[int, tuple[str, int]]:
-    """Give state and parent of every process, by its id."""
+    """Return state and parent of every process, by its id."""
     found: dict[int, tuple[str, int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -53,7 +53,7 @@ def processes() -> dict[int, tuple[str, int]]:
 
 
 def descendants(mark: str) -> set[int]:
-    """Give the processes below this one with `mark` in their command lines."""
+    """Return the descendants of this process with `mark` in their command lines."""
     parents = {pid: parent for pid, (_, parent) in processes().items()}
     found: set[int] = set()
     generation = {os.getpid()}
@@ -67,11 +67,11 @@ def descendants(mark: str) -> set[int]:
 
 
 DEADLINE_S = 120.0
-"""Seconds for what takes milliseconds where nothing else runs; only a hang reaches it."""
+"""Timeout in seconds, far above the usual milliseconds, so that only a hang reaches it."""
 
 
 def await_hosts(num: int) -> set[int]:
-    """Wait until so many bots are up; give their processes."""
+    """Wait until `num` bots are running; return their processes."""
     deadline = time.monotonic() + DEADLINE_S
     while len(found := descendants("bootstrap.py")) < num and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -80,7 +80,7 @@ def await_hosts(num: int) -> set[int]:
 
 
 def assert_dead(pids: set[int]) -> None:
-    """See that processes have ended, or end as soon as a busy machine lets them."""
+    """Assert that processes have ended, or end as soon as a busy machine allows."""
     deadline = time.monotonic() + DEADLINE_S
     while left := {pid for pid, (state, _) in processes().items() if pid in pids and state != "Z"}:
         assert time.monotonic() < deadline, left
@@ -110,7 +110,7 @@ def test_a_worker_that_dies_costs_nothing(begin: Begin, tmp_path: Path) -> None:
     sitting.assert_whole()
     assert [match.attempt for match in sitting.matches()] == [0] * 60
     assert len(sitting.notices()) == 1
-    # The bot played on as it would have done without the death.
+    # The bot played on as it would have done without the death of the worker.
     again = begin(config("random", killer, "minimax:depth=1", rounds=10))
     again.play()
     assert again.results() == sitting.results()
@@ -135,7 +135,7 @@ def test_a_match_that_kills_its_workers_is_void(begin: Begin, tmp_path: Path) ->
 
 
 def strike(when: int, *signals: int) -> Callable[[Event], None]:
-    """Send signals to this process when match number `when` begins."""
+    """Return a callback that sends signals to this process when match number `when` begins."""
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchStarted) and event.number == when:
@@ -151,7 +151,7 @@ def test_ctrl_c_lets_running_matches_end(begin: Begin, tmp_path: Path, executor:
     sitting = begin(config("random", f"strange:folder={tmp_path},wait=on", rounds=20, executor=executor))
     before = signal.getsignal(signal.SIGINT)
     if executor == "inline":
-        # The bot plays in the process that is to hear the signal.
+        # The bot plays in the process that gets the signal.
         gate.touch()
     ended = sitting.play(1, on_event=strike(1, signal.SIGINT), on_words=lambda _: gate.touch())
 
@@ -299,7 +299,7 @@ def test_bots_are_started_after_temporary_files_were_cleared_away(begin: Begin, 
 
     assert sitting.play(1, on_event=on_event).state == "finished"
     sitting.assert_whole()
-    # A bot that was just starting, or just wrote to its folder, is not to blame.
+    # A bot that was just starting, or writing to its folder, is not to blame.
     assert {match.termination for match in sitting.matches() if match.is_final} == {"rules"}
 
 
@@ -335,7 +335,7 @@ def test_a_store_that_fails_ends_the_run_and_its_bots(begin: Begin) -> None:
     with pytest.raises(OSError, match="the disk is gone"):
         sitting.play(on_event=on_event)
     assert_dead(bots)
-    # What was stored before it was told of is kept.
+    # Every result was stored before it was reported.
     assert len(sitting.matches()) > 0
     assert sitting.play().state == "finished"
     assert len(sitting.results()) == 60

@@ -1,4 +1,4 @@
-"""Bots join events, leave them and are disqualified, while they are played or not."""
+"""Bots join tournaments, leave them and are disqualified, during play and otherwise."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ QUARTET = (*TRIO, "minimax:depth=2")
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a run look for changes whenever it plans, and for commands whenever it polls."""
+    """Make a run look for changes at each planning, and for commands at each poll."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
     monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
 
 
 @pytest.fixture(autouse=True)
 def _few_replays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replay Swiss tournaments four times a step, not forty, which took half of each test.
+    """Replay Swiss tournaments four times per step instead of forty, which took half the time of each test.
 
     Here it counts whether there are replays at all; what they are is tested in test_replaying.py.
     """
@@ -78,7 +78,7 @@ def disqualify(sitting: Sitting, name: str) -> list[tuple[Entrant, int]]:
 
 
 def once(num: int, action: Callable[[], object]) -> Callable[[Event], None]:
-    """Return what acts once so many matches are done."""
+    """Return a callback that calls `action` once `num` matches are done."""
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchFinished) and event.num_done == num:
@@ -88,7 +88,7 @@ def once(num: int, action: Callable[[], object]) -> Callable[[Event], None]:
 
 
 def met(sitting: Sitting) -> Counter[tuple[int, int]]:
-    """Return how many matches each two seats have played."""
+    """Return the number of matches that each pair of seats has played."""
     plan = {match.number: match for match in sitting.matches_planned()}
     seats = [(plan[match.number].first, plan[match.number].second) for match in sitting.matches()]
     return Counter((min(pair), max(pair)) for pair in seats)
@@ -117,7 +117,7 @@ def test_a_bot_that_joins_a_round_robin_meets_everybody(begin: Begin, at: int) -
     assert (record.state, record.num_total, record.num_done) == ("finished", 24, 24)
     assert met(sitting) == dict.fromkeys(combinations(range(4), 2), 4)
     whole = begin(event(*QUARTET, rounds=2))
-    # The same matches as if it had been there from the beginning, in another order.
+    # The same matches as if the bot had been there from the beginning, in another order.
     keys = [
         {(match.encounter, match.match_no, match.first, match.opening) for match in each.matches_planned()}
         for each in (sitting, whole)
@@ -149,7 +149,7 @@ def test_who_leaves_a_round_robin_plays_no_more(begin: Begin, way: str) -> None:
         assert all(0 not in (match.first, match.second) for match in sitting.store.plans.unplayed(1))
         sitting.play()
     played = met(sitting)
-    # Of the batch that is being played, in this process match by match, at most 50 are still played.
+    # At most 50 matches of the running batch, which is played in this process, are still played.
     assert sum(num for seats, num in played.items() if 0 in seats) < 60
     assert {seats: num for seats, num in played.items() if 0 not in seats} == dict.fromkeys(
         combinations((1, 2, 3), 2), 20
@@ -180,7 +180,7 @@ def test_disqualified_is_as_if_its_matches_never_were(begin: Begin) -> None:
     before = tables(sitting)
     (gone,) = disqualify(sitting, "minimax:depth=1")
     assert gone[1] == 12
-    # Brute force: rated by the matches in which it did not play.
+    # The expected ratings come from the matches in which the bot did not play.
     rest = [
         RatedMatch(
             match.first_seat,
@@ -234,7 +234,7 @@ def test_a_match_in_flight_at_a_disqualification_is_void_while_the_event_goes_on
         )
 
     def on_event(event: Event) -> None:
-        # A start is told before the match is stored.
+        # The start of a match is published before the match is stored.
         if isinstance(event, MatchStarted) and event.number > 4 and not sitting.store.changes.of(1):
             gone = [label for label in (event.first, event.second) if label == "random"]
             for label in gone:
@@ -255,7 +255,7 @@ def test_a_swiss_tournament_goes_on_without_who_left(begin: Begin) -> None:
     found = event_tables(sitting.store, record)
     assert found is not None
     rows = {row.name: row for row in found.places}
-    # In each of two rounds one of the others had a bye; in the first one somebody met who is out.
+    # In each of two rounds another bot had a bye; in the first round one bot met the bot that is now out.
     assert sum(row.points for row in found.places) == 3 * 4
     assert rows["random"].points == 0
     late = {seat for match in sitting.matches_planned()[4:] for seat in (match.first, match.second)}
@@ -275,7 +275,7 @@ def test_a_newcomer_is_paired_in_the_next_round(begin: Begin) -> None:
     withdraw(sitting, "mcts:playouts=5")
     seats = seats_of(sitting.store, 1, sitting.store.tournaments.entrants(1))
     assert [who.left_at for who in seats] == [None] * 4 + [len(sitting.matches_planned())]
-    # A newcomer opens the event again, so that its replays are none of it.
+    # A newcomer reopens the tournament, so its replays are no longer valid.
     assert sitting.store.ratings.replay_of(1) is not None
     add(sitting, "mcts:playouts=10")
     assert sitting.store.ratings.replay_of(1) is None
@@ -303,7 +303,7 @@ def test_a_bot_comes_back_to_a_swiss_tournament(begin: Begin, leaves: int, retur
     assert all(0 in {match.first, match.second} for match in open_then)
     assert {match.number for match in plan[away.back :]} <= played
     assert in_order(sitting)
-    # Every batch is planned once more as it was, from its basis, and so are the ratings.
+    # Every batch is planned again from its basis, and the ratings as well.
     record = sitting.store.tournaments.find(1)
     assert record is not None
     assert sitting.plan.source is not None

@@ -1,4 +1,4 @@
-"""An event that is killed after every k-th store has the plan it would have had, and each match once."""
+"""A tournament killed after every k-th write has the plan of an undisturbed one, and each match once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(path: Path, kind: str, num_workers: int, killed_after: int) -> int:
-    """Play an event through kills; return how many there were."""
+    """Play a tournament, killed again and again; return the number of kills."""
     command = [sys.executable, killed_plans.__file__, path, kind, num_workers, killed_after]
     found = subprocess.run(  # noqa: S603 - our own
         [str(word) for word in command],
@@ -50,7 +50,7 @@ def test_kills_change_no_plan(tmp_path: Path, kind: str, num_workers: int) -> No
     if kind == "fixed":
         assert len(plan) == record.num_done == 80
         return
-    # The decision is the one that these results alone make, in the order of the plan.
+    # The decision follows from these results alone, in the order of the plan.
     state = killed_plans.sprt().state({(each.encounter, each.match_no): each.points for each in results})
     assert state.decision == "H1"
     assert record.decision.startswith(f"H1 after {state.num_pairs} pairs: ")

@@ -1,4 +1,4 @@
-"""What `arena ladder join` and `leave` hear of the coordinator."""
+"""The replies of the coordinator to `arena ladder join` and `leave`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PAUSED = RunState(state="paused", planned=None, done=0)
 HURRY = 0.0
-"""Seconds to wait where nothing comes."""
+"""Seconds to wait in tests without a reply."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def sitting(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> Sitting:
 
 
 def run(sitting: Sitting) -> Planner:
-    """Hold the ladder; return what plans it, with the matches of the beginning handed out."""
+    """Claim the ladder; return its planner after the first matches were handed out."""
     held = sitting.store.claim(sitting.tournament.id, current_owner())
     assert held is not None
     plan = sitting.planner(1, held)

@@ -1,4 +1,4 @@
-"""A ladder as it is held: bots join and leave, a goal ends it, and each batch follows from its basis."""
+"""A running ladder: bots join and leave, a goal ends it, and each batch follows from its basis."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def withdraw(sitting: Sitting, name: str) -> list[Entrant]:
 
 
 def at(**actions: Callable[[], object]) -> Callable[[Event], None]:
-    """Return what does something once so many matches are done: `m20=` and the like."""
+    """Return a callback that calls each action after a number of matches: `m20=` after 20."""
 
     def on_event(event: Event) -> None:
         if isinstance(event, MatchFinished):
@@ -82,14 +82,14 @@ def test_bots_join_and_leave_while_it_is_played(begin: Begin, monkeypatch: pytes
     ]
     plan = {match.number: (match.first, match.second) for match in sitting.matches_planned()}
     order = sitting.started()
-    # It goes before all that is planned, but not before a pair that is being played.
+    # The newcomer's match precedes all planned matches, but not a running pair.
     first = [3 in plan[number] for number in order].index(True)
     assert 20 <= first <= 22
     late = [batch for batch in sitting.store.plans.batches(sitting.tournament.id) if batch.basis_change >= 2]
     assert late
     assert not any(1 in plan[number] for batch in late for number in range(batch.first, batch.last + 1))
     assert sitting.store.integrity.check() == []
-    # Every match once, though a batch went before others.
+    # Every match was played once, although a batch was moved forward.
     assert len(set(order)) == len(order)
     assert {match.number for match in sitting.matches()} == set(order)
 
@@ -106,7 +106,7 @@ def test_fifty_bots_that_join_at_once_play_next(begin: Begin, monkeypatch: pytes
     plan = {match.number: {match.first, match.second} for match in sitting.matches_planned()}
     waiting = set(joined)
     assert len(waiting) == 50
-    # What was planned before waits until each of them has begun to play.
+    # Earlier plans wait until each newcomer has begun to play.
     order = sitting.started()
     for number in order[order.index(20) + 1 :: 2]:
         if not waiting:

@@ -37,7 +37,7 @@ def sitting(begin: Begin) -> Sitting:
 
 
 def silence(sitting: Sitting, seconds: float) -> None:
-    """Date the last write of the holder back by so long."""
+    """Date the last heartbeat of the holder back by `seconds`."""
     tamper(sitting.store.path, f"UPDATE leases SET beat_at = beat_at - {seconds}")  # noqa: S608 - a number of this test
 
 
@@ -58,7 +58,7 @@ def test_one_holds_it(sitting: Sitting) -> None:
 
 
 def test_what_a_person_is_told_of_a_match_of_theirs(sitting: Sitting) -> None:
-    """Nobody takes over a match of a person; it is resumed by the command that goes on playing."""
+    """A person's match cannot be taken over; `arena play --attach` resumes it."""
     store, tournament = sitting.store, sitting.tournament
     own = dataclasses.replace(tournament, type="play")
     assert nobody_runs(tournament) == "rr-1 is not being run; arena resume rr-1 continues it"
@@ -77,7 +77,7 @@ def test_a_dead_owner_loses_it_at_once(sitting: Sitting) -> None:
         assert not lease.is_lost
 
 
-# Far enough below the 30 s for a machine that is busy for seconds while the test runs.
+# Far below the 30 s, because a busy machine may add seconds while the test runs.
 @pytest.mark.parametrize(("seconds", "is_silent"), [(24.0, False), (31.0, True)])
 def test_a_silent_owner_is_replaced_on_request(sitting: Sitting, seconds: float, *, is_silent: bool) -> None:
     held = sitting.store.claim(sitting.tournament.id, OTHER)
@@ -114,7 +114,7 @@ def test_who_is_stopped_in_the_middle_of_a_write(sitting: Sitting) -> None:
 
 
 class Heart:
-    """Counts the heartbeats of all stores, and those that fail; the first one fails on request."""
+    """Counts the heartbeats of all stores and the failed ones; the first one fails on request."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, fails: bool = False) -> None:
         self.beats, self.misses = threading.Semaphore(0), threading.Semaphore(0)

@@ -1,4 +1,4 @@
-"""A bot that joins and cannot be started by the coordinator is withdrawn; the others play on."""
+"""A newcomer that the coordinator cannot start is withdrawn; the other bots play on."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ AGAIN = Again(None, 1, force_concurrency=False, max_time=None)
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make a run look for changes whenever it plans, and for commands whenever it polls."""
+    """Make a run look for changes at each planning, and for commands at each poll."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
     monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Elsewhere:
-    """Return a function after which this process has another `strange` than the one that joined."""
+    """Return a function that installs another version of `strange` here than the one that joined."""
     return lambda: strange_bots.install(monkeypatch, tmp_path / "newer", "2.0")
 
 
@@ -65,7 +65,7 @@ def enter(sitting: Sitting, spec: str) -> Entrant:
 
 
 def at(num: int, action: Callable[[], object]) -> Callable[[Event], None]:
-    """Return what acts once so many matches are done."""
+    """Return a callback that calls `action` once `num` matches are done."""
 
     def on_event(told: Event) -> None:
         if isinstance(told, MatchFinished) and told.num_done == num:
@@ -111,7 +111,7 @@ def test_a_newcomer_of_another_environment_does_not_end_a_ladder(
     assert len(told) == 2  # of the join and of its end
     assert not any(3 in {match.first, match.second} for match in sitting.matches_planned())
     assert in_order(sitting)
-    # It plays as soon as it joins with its files.
+    # The bot plays as soon as it joins with its files.
     strange_bots.install(monkeypatch, tmp_path / "older", "1.0")
     assert enter(sitting, "strange").seat == 3
     sitting.play(on_event=at(70, lambda: stop(sitting)))
@@ -132,7 +132,7 @@ def test_a_newcomer_that_joined_a_stopped_ladder_does_not_keep_it_from_going_on(
     assert states(sitting)["strange"] == "left"
     assert [told.bot for told in sitting.events if isinstance(told, BotWithdrawn)] == ["strange"]
     assert in_order(sitting)
-    # Who has left may be gone for good.
+    # The files of a bot that has left may be lost.
     assert restore_plan(sitting.store, sitting.tournament).aside == ()
 
 
@@ -216,7 +216,7 @@ def test_the_command_that_joins_learns_of_it(begin: Begin, elsewhere: Elsewhere)
 
 
 def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> None:
-    # Its opponents would win by walkover without end, as a ladder has none.
+    # A ladder never ends, so its opponents would win by walkover for ever.
     sitting = begin(event(*TRIO, "random:strength=1"))
     sitting.play(on_event=at(40, lambda: stop(sitting)))
     assert [each.state for each in sitting.store.tournaments.entrants(1)] == ["playing"] * 3 + ["left"]
@@ -224,7 +224,7 @@ def test_a_bot_of_a_ladder_that_is_quarantined_is_withdrawn(begin: Begin) -> Non
     assert withdrawn.reason.startswith("it failed to start ")
     assert {match.termination for match in sitting.matches()} & {"walkover"} == set()
     assert in_order(sitting)
-    # It cannot come back, and if it has come back in an older version, it is withdrawn before it plays.
+    # The bot cannot return; if an older version let it return, it is withdrawn before it plays.
     way = r"failed to start .*, and would be again; .* another name: arena ladder join main random:name="
     with pytest.raises(ConfigError, match=way):
         enter(sitting, "random:strength=1")
@@ -264,11 +264,11 @@ def test_files_that_options_name_are_stored_again_from_any_folder(
     seats = Newcomers(sitting.store, sitting.tournament, plan, withdraws_lost=True)
     for bot in plan.competitors:
         shutil.rmtree(bot.place, ignore_errors=True)
-    # The configuration has the place of a bot of the first hour, what is kept here that of a newcomer.
+    # The paths of the first bots' files are in the configuration, those of newcomers' files in `entered`.
     (content_folder() / "entered" / f"{plan.competitors[0].record.identity}.json").unlink()
     assert seats.find_anew(labels).keys() == labels
     assert seats.take_withdrawn() == []
-    # So does a resume; files that have changed meanwhile never play under the old name.
+    # A resume does the same; changed files never play under the old name.
     for bot in plan.competitors:
         shutil.rmtree(bot.place, ignore_errors=True)
     assert not any(bot.is_absent for bot in restore_plan(sitting.store, sitting.tournament).competitors)
@@ -279,7 +279,7 @@ def test_files_that_options_name_are_stored_again_from_any_folder(
 
 
 def test_bots_that_are_looked_for_anew_are_the_same_objects_while_nothing_has_changed(begin: Begin) -> None:
-    # A pool on worker machines keeps and sends each competitor object once.
+    # A pool of worker machines sends each competitor object once.
     sitting = begin(event(*TRIO, isolation="T1", require_tier="T1"))
     plan = sitting.planner(1)
     jobs = plan.more(0, [])
@@ -303,7 +303,7 @@ def test_a_match_of_a_bot_that_left_is_not_played_again(begin: Begin) -> None:
         joining.leave(sitting.store, sitting.tournament, "random", reason="enough")
         plan.more(len(jobs) - 4, running)
         assert plan.take_gone() == [job.number for job in jobs[4:]]
-        # Its worker died, or the run was paused before it began.
+        # Its worker died, or the run was paused, before the match began.
         plan.more(2, running[2:])
         assert plan.take_gone() == running[:2]
         plan.more(2, [])

@@ -1,4 +1,4 @@
-"""An event in a store of an earlier schema is resumed and enlarged; see `make older-trials`, too."""
+"""A tournament in a store of an earlier schema is resumed and enlarged; see also `make older-trials`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 BOTS = ("random", "minimax:depth=1")
 EARLIER = ("0001", "0004", "0009", "0014")
-"""The first schema; the last one without sums; the first one with batches; the last one before this."""
+"""The first schema, the last one without sums, the first one with batches, and the previous one."""
 
 
 def match(path: Path, rounds: int) -> Sitting:
@@ -27,7 +27,7 @@ def match(path: Path, rounds: int) -> Sitting:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Sitting:
-    """Play an event of this schema to its end."""
+    """Play a tournament with the current schema to its end."""
     sitting = match(tmp_path_factory.mktemp("whole") / "arena.db", 8)
     assert sitting.play().state == "finished"
     sitting.store.close()

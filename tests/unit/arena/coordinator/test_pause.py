@@ -1,4 +1,4 @@
-"""A run that is paused, goes on, or is stopped meanwhile."""
+"""A run that is paused, resumed, or stopped during a pause."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_pause_holds_matches_back_until_it_goes_on(begin: Begin, monkeypatch: 
     store, tournament, asked = sitting.store, sitting.tournament.id, list[int]()
 
     class WatchedPool(InlinePool):
-        """Asks for a pause in the middle of a batch, and to go on once matches have stopped to begin."""
+        """Requests a pause in the middle of a batch, and resumes once no match is running."""
 
         def stop(self) -> None:
             super().stop()

@@ -91,7 +91,7 @@ def test_a_plan_of_an_older_arena_goes_on_under_its_own_records(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def known_before(record: BotRecord) -> BotRecord:
-        """Know bots as they were known, without their code and the weights they bring along."""
+        """Return the record of a bot as earlier versions stored it, without its code and weights."""
         text = json.dumps([record.spec, record.distribution, record.version, {}], sort_keys=True)
         identity = hashlib.sha256(text.encode()).hexdigest()
         return dataclasses.replace(record, identity=identity, files="{}", content="")
@@ -260,7 +260,7 @@ def test_limits_that_are_required_and_not_available_fail_closed(
     sitting = begin(exact)
     (job, *_) = make_jobs(sitting.tournament, sitting.plan, sitting.matches_planned())
     assert job.require_limits == "kernel"
-    # A run that is resumed elsewhere fails closed too, and so does each of its workers.
+    # A run that is resumed elsewhere is refused too, and so is each of its workers.
     del available[0]
     with pytest.raises(ArenaError, match="--require-limits kernel"):
         restore_plan(sitting.store, sitting.tournament)
@@ -308,7 +308,7 @@ def test_refused_bots_are_stored_cleaned_and_kept_when_rounds_are_added(tmp_path
         stored = store.tournaments.find(record.id)
         assert stored is not None
         assert refusals(stored.config) == (told,)
-        # A new tournament may begin from this configuration, and then refuses others or nobody.
+        # A new tournament may start from this configuration, with other refused bots or none.
         again = parse_toml(stored.config, "cup.toml")
         assert (again.rounds, again.refused) == (2, (told,))
         assert make_plan(again).config.refused == ()

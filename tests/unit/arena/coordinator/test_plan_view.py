@@ -1,4 +1,4 @@
-"""What a schedule sees of a stored event while matches are stored, bots come and go and results change."""
+"""The schedule's view of a tournament while matches are stored, bots join or leave, and results change."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def all_results(store: Store) -> dict[tuple[int, int], float | None]:
 
 
 def is_up_to_date(store: Store, view: View) -> bool:
-    """Compare a view with the whole plan and all results, read at once."""
+    """Return whether a view equals the whole plan and all results, read at once."""
     planned, results = store.plans.planned(1), all_results(store)
     same = sums(view.counts) == sums(SeatCounts.of(planned, results))
     return same and list(view.plan) == planned and dict(view.results) == results

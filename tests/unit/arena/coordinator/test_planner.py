@@ -1,4 +1,4 @@
-"""What a run plays next: planned batch by batch, stored before it is handed out, decided by the schedule."""
+"""The planner of a run: plans batch by batch, stores a batch before handing it out, follows the schedule."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEATS = (Participant("a"), Participant("b"), Participant("c", state="left"))
 
 
 class Scripted:
-    """A schedule that answers from a list, and remembers what it was asked."""
+    """A schedule that answers from a list and records the requests."""
 
     def __init__(self, *answers: Next) -> None:
         self.answers = list(answers)
@@ -56,7 +56,7 @@ def pairs(first: int, last: int, total: int | None = None) -> PlannedBatch:
 
 
 def empty(begin: Begin, *answers: Next) -> tuple[Sitting, Scripted]:
-    """Begin a match of two bots of which nothing is planned, by a schedule that answers so."""
+    """Begin a match of two bots without a plan, whose schedule gives these answers."""
     sitting = begin(config(*DUEL, type="match"))
     with closing(open_raw(FileSettings(place=sitting.store.path))) as raw:
         raw.execute("DELETE FROM planned")
@@ -76,7 +76,7 @@ def stored(sitting: Sitting) -> TournamentRecord:
 
 
 def planner_of(sitting: Sitting, num_workers: int = 1) -> Planner:
-    """Return what plans by the schedule that the tournament was begun with."""
+    """Return the planner with the schedule that the tournament began with."""
     return Planner(sitting.store, stored(sitting), sitting.plan, num_workers=num_workers)
 
 
@@ -92,7 +92,7 @@ def numbers(matches: Sequence[Any]) -> list[int]:
 
 
 def play(jobs: Sequence[Job]) -> list[MatchRecord]:
-    """Play all jobs; a batch would end early once it has taken its time."""
+    """Play all jobs, without a limit on the time of a batch."""
     control = make_control(SlotCallbacks(Slot.here(0)))
     return [record for job in jobs for record in play_batch([job], control)]
 
@@ -103,7 +103,7 @@ def test_a_window_is_stored_before_it_is_handed_out(begin: Begin) -> None:
     planner = sitting.planner(1)
     assert numbers(planner.more(0, [])) == list(range(1, 257))
     assert planner.more(128, []) == []
-    # What is in flight does not count, or batches would shrink while it is played.
+    # Matches in flight do not count, or batches would shrink while they are played.
     assert numbers(planner.more(127, range(300))) == list(range(257, 387))
     assert sitting.matches_planned() == whole_plan(sitting)[:386]
     found = [number for _ in range(3) for number in numbers(planner.more(0, []))]
@@ -176,7 +176,7 @@ def test_what_depends_on_results_is_planned_late(begin: Begin) -> None:
     assert numbers(sitting.store.plans.unplayed(sitting.tournament.id)) == [2]
     record = stored(sitting)
     assert (record.decision, record.num_dropped, record.num_total, record.num_done) == ("H1", 8, 2, 1)
-    # Had it been killed now, the match in flight would not be needed any more.
+    # After a kill at this moment, the match in flight would no longer be needed.
     assert planner_of(sitting).more(0, []) == []
     assert stored(sitting).is_complete
     assert sitting.store.integrity.check() == []
@@ -260,7 +260,7 @@ def test_single_matches_are_no_pairs() -> None:
 
 
 def test_a_plan_of_the_first_version_stays_one(begin: Begin) -> None:
-    """Its rounds go on in the numbers of its encounters, and it has the seeds it always had."""
+    """Further rounds continue the numbers of its encounters, and its seeds stay the same."""
     bots = ("random", "minimax:depth=1", "mcts:playouts=5", "mcts:playouts=6")
     sitting = begin(config(*bots, rounds=1))
     source = schedule_of(sitting.plan.config, sitting.plan.game, 4, 1)

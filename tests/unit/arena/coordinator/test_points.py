@@ -1,4 +1,4 @@
-"""A run keeps the ratings of its tournament now and then, also through kills, locks and odd results."""
+"""A run stores ratings over time, also in spite of kills, locks and unusual results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def numbers_of_true_points(store: Store, tournament: TournamentRecord) -> list[int]:
-    """See that all kept points are those of full refits; return their numbers of matches."""
+    """Assert that all stored points equal full refits; return their numbers of matches."""
     kept = store.ratings.points(tournament.id)
     assert_true(store, tournament, kept)
     return [point.num_matches for point in kept]
@@ -117,7 +117,7 @@ def test_kill_9_leaves_true_points(tmp_path: Path, num_points: int) -> None:
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             if path.exists() and run.poll() is None:
-                # It may just be being made.
+                # The file may be in the process of being created.
                 with suppress(DatabaseError), Store.open(path, read_only=True) as looked:
                     if len(looked.ratings.points(1)) >= num_points:
                         break

@@ -1,4 +1,4 @@
-"""Before the first match: a name that is taken, bots that are checked, and what is left of what fails."""
+"""Before the first match: a reserved name, the preflight of bots, and the rest of a failed preparation."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def db(tmp_path: Path) -> str:
 
 
 def hear_nobody(*_: str) -> None:
-    """Leave out what failed bots wrote."""
+    """Ignore the output of failed bots."""
 
 
 def while_checking(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
-    """Do something while the bots of an event are checked."""
+    """Call a function while the bots of a tournament are checked."""
 
     def check(plan: Plan, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - as of the real one
         act()
@@ -145,7 +145,7 @@ def test_what_fails_is_refused_with_its_reason(db: str) -> None:
             str(failed.value)[:300],
         )
         assert store.integrity.check() == []
-        # Its name is free for another attempt, with the same number.
+        # The name can be used again, by a tournament with the same id.
         again = prepare_new(store, make_plan(settings()), 1, hear_nobody).record
         assert (again.id, again.state, refusal_of(again)) == (record.id, "running", "")
 
@@ -216,7 +216,7 @@ def test_a_killed_preparation_is_seen_and_goes_on(arena: CommandLine) -> None:
 
 
 def _kill(store: Store) -> None:
-    """Leave a preparation behind as a process does that was killed in it."""
+    """Leave a preparation in the state in which a killed process leaves it."""
     plan = make_plan(msgspec.structs.replace(settings(), executor="inline", rounds=1))
     with pytest.raises(KeyboardInterrupt), prepare.reserving(store, prepare.new_tournament(plan)):
         raise KeyboardInterrupt

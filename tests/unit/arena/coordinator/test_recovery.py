@@ -30,7 +30,7 @@ def test_the_third_loss_proves_guilt() -> None:
 
 def test_a_slot_that_never_comes_up_is_hopeless() -> None:
     recovery = Recovery()
-    # Three slots that die at once are not one that dies three times.
+    # Three slots that die at once are not one slot that dies three times.
     for number in range(3):
         recovery.lost(Slot.here(number), [1])
     assert not recovery.is_hopeless

@@ -1,4 +1,4 @@
-"""Batches of stored events that are planned again from the results they were planned from."""
+"""Batches of stored tournaments, planned again from the results on which they were based."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def held(begin: Begin, request: pytest.FixtureRequest) -> Sitting:
 
 
 def exchange(sitting: Sitting, number: int) -> None:
-    """Make a match of the plan be one of other bots, or of two bots the other way round."""
+    """Give a planned match other bots, or swap its two bots."""
     match = sitting.matches_planned()[number - 1]
     num = len(sitting.store.tournaments.entrants(1))
     seats = (seat for seat in range(num) if seat not in {match.first, match.second})
@@ -77,7 +77,7 @@ def test_a_batch_that_does_not_follow_is_named(held: Sitting) -> None:
 
 def test_another_basis_gives_another_plan(held: Sitting) -> None:
     if held.tournament.type == "match":
-        # The decision of a test is stored, and its pairs are the same whatever came of them.
+        # The decision of a test is stored, and its pairs are the same for every result.
         return
     assert held.store.plans.batches(1)[-1].basis_match
     tamper(held.store.path, "UPDATE batches SET basis_match = 1")

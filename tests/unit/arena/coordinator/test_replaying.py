@@ -1,4 +1,4 @@
-"""Swiss tournaments are replayed when they end, and every table shows what that makes of their ratings."""
+"""Swiss tournaments are replayed at their end, and every table shows the corrected ratings."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Sitting.reopen(Path({path!r})).play()
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a store in which the event was played once for all tests."""
+    """Return a store with the tournament, played once for all tests."""
     path = tmp_path_factory.mktemp("played") / "cup.db"
     sitting = Sitting(path, config(*FIELD, **SWISS))
     assert sitting.play().state == "finished"
@@ -95,7 +95,7 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     assert "corrected by replays" in " ".join(notes_on([table]))
     labels = [entrant.label for entrant in sitting.store.tournaments.entrants(1)]
     shown = {row.name: (row.elo, row.error) for row in table.rows}
-    # Numbers by hand: the mean of the field is 1500, an error is that of the replays.
+    # Computed by hand: the mean of the field is 1500, and the error is that of the replays.
     assert shown == {
         label: (pytest.approx(MEAN_ELO + elo), pytest.approx(error))
         for label, elo, error in zip(labels, found.strength.tolist(), found.error.tolist(), strict=True)
@@ -115,7 +115,7 @@ def test_every_table_shows_the_replayed_ratings(cup: Sitting) -> None:
     point = rate_now(sitting.store, 1, 5)
     assert point is not None
     assert {labels[each.seat]: (each.elo, each.error) for each in point.ratings} == shown
-    # The last of the ratings over time is that of the table.
+    # The last of the ratings over time equals that of the table.
     assert sitting.store.ratings.points(1)[-1].ratings == point.ratings
     anchored = standings(sitting.store, sitting.tournament, anchor=(labels[0], 1000.0))[0]
     for row in anchored.rows:
@@ -129,7 +129,7 @@ def test_while_it_is_played_a_table_says_that_it_is_not_replayed(begin: Begin) -
     assert not keep_replays(sitting.store, 1)
     assert [table.replayed for table in tables(sitting)] == [False] * 5
     assert "not replayed yet" in " ".join(notes_on(tables(sitting)))
-    # Nor where the results so far connect all bots.
+    # Nor if the results so far connect all bots.
     longer = begin(config(*FIELD, **{**SWISS, "rounds": 4}, rating_interval=12))
     assert longer.play(goal_reached=lambda: True).state == "stopped"
     assert all(len(table.rows) == len(FIELD) for table in tables(longer))
@@ -159,7 +159,7 @@ def test_an_archived_event_is_replayed_too(cup: Sitting) -> None:
 def test_events_of_all_pages_are_looked_at(
     cup: Sitting, monkeypatch: pytest.MonkeyPatch, begin: Begin
 ) -> None:
-    """The event that lacks its replays is on the last of three pages of tournaments."""
+    """The tournament that lacks its replays is on the last of three pages of tournaments."""
     store = cup.store
     declare_void(store, [1], [cup.matches()[0].id], "it was helped")
     for source in (begin(config(*TRIO, name="a")), begin(config(*TRIO, name="b"))):
@@ -220,7 +220,7 @@ def test_an_event_that_changed_while_it_was_replayed_is_replayed_again(
     kept = store.ratings.replay_of(1)
     assert kept is not None
     store.changes.void([match], reason="x", who="ann@lab")
-    # What rests on other matches than there are is not kept.
+    # Replays that are based on other matches are not stored.
     assert not store.ratings.add_replay(1, kept)
     add, calls = StoredRatings.add_replay, list[int]()
 
@@ -293,13 +293,13 @@ def test_a_leaderboard_weighs_the_event_by_its_errors(
         monkeypatch.setattr(StoredRatings, "replay_of", weighed)
         (board,) = boards(sitting.store)
         found.append([row.error or 0.0 for row in sorted(board.rows, key=lambda row: row.name)])
-        # What was played stays what it was.
+        # The played matches are unchanged.
         num = kept.num_matches + len(other.matches())
         assert sum(row.games for row in board.rows) == 2 * num
         assert sum(row.pairs for row in board.rows) == num
     plain, own, quarter = map(sum, found)
     assert plain <= own <= quarter
-    # Most matches are those of the event: a quarter of them has nearly twice the errors.
+    # Most matches are from the Swiss tournament: a quarter of them has nearly twice the errors.
     assert 1.05 < quarter / plain < 2.5
 
 
@@ -319,7 +319,7 @@ def test_three_stores_merged_in_any_order_have_equal_tables(
         with Store.open(tmp_path / f"merged-{number}.db") as store:
             for path in order:
                 store.transfers.merge(path)
-            # Of the event of which a match is void the replays are missing, as in its store.
+            # A tournament with a void match has no replays, as in its own store.
             assert keep_all_replays(store) != []
             records = sorted(store.tournaments.newest(), key=lambda record: record.uid)
             replays = [store.ratings.replay_of(record.id) for record in records]

@@ -1,4 +1,4 @@
-"""The coordinator in this process: faults, voids, quarantine, goals; and workers that never come up."""
+"""The coordinator in this process: faults, voids, quarantine, goals, and workers that never start."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     Begin = Callable[[TournamentConfig], Sitting]
 
 FEW = 50
-"""Matches that are played at most before the first results of a run are known."""
+"""Maximum number of matches that are played before the first results of a run are known."""
 
 
 class FailingPool(InlinePool):
-    """Fails each match of some numbers by the arena's fault, as often as it is told to."""
+    """Fails some matches by an arena error, as often as its arguments say."""
 
     def __init__(self, failures: dict[int, int], termination: str) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class FailingPool(InlinePool):
 
 
 def stories(sitting: Sitting) -> dict[int, list[object]]:
-    """Give attempt, termination, finality and rating of the attempts of each match."""
+    """Return attempt, termination, finality and rating of all attempts of each match."""
     told: dict[int, list[object]] = {}
     for match in sitting.matches():
         told.setdefault(match.number, []).append(
@@ -115,7 +115,7 @@ def test_a_run_that_can_play_something_goes_on(begin: Begin) -> None:
 
 
 def test_few_stalls_are_no_reason_for_a_warning(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    # No bot is hashed again for one either: the machine was busy, but no files were lost.
+    # No bot is hashed again for a stall: the machine was busy, but no files were lost.
     monkeypatch.setattr(Planner, "renew", None)
     sitting = begin(config(*TRIO, rounds=20))
     assert sitting.play_in(FailingPool({2: 1}, "arena_stall")).state == "finished"
@@ -166,7 +166,7 @@ def test_quarantine_survives_a_resume(begin: Begin) -> None:
 def test_both_bots_are_quarantined(begin: Begin) -> None:
     sitting = begin(config("strange:broken=on", "strange:broken=on,sign=on", rounds=40))
     assert sitting.play().state == "finished"
-    # Both fail at once: void and never replayed, and nobody's fault.
+    # Both bots fail at once: the match is void, is not played again, and no bot is blamed.
     assert {(m.outcome, m.termination, m.is_final) for m in sitting.matches()} == {
         ("void", "init_crash", True)
     }
@@ -221,7 +221,7 @@ def test_a_locked_store_costs_nothing(begin: Begin) -> None:
             if isinstance(event, MatchStarted) and event.number == 27:
                 other.execute("BEGIN IMMEDIATE")
             if isinstance(event, RunNotice):
-                # How many come at once goes by the clock.
+                # How many results arrive at once depends on the clock.
                 waited.append(sitting.store.matches.num_waiting)
                 other.execute("ROLLBACK")
 
@@ -262,7 +262,7 @@ def test_what_others_did_meanwhile_is_not_doubled(begin: Begin) -> None:
 
 
 class DyingPool:
-    """A pool whose workers die: `deaths` times, before or while they play the first match of a batch."""
+    """A pool whose workers die `deaths` times, before or during the first match of a batch."""
 
     num_workers = 2
     batch_s = 2.0

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from arena_db.records import TournamentRecord
 
 WIDE = "elo0=0,elo1=300,alpha=0.1,beta=0.1,model=normalized"
-"""Decides within a few pairs between bots far apart."""
+"""A test that is decided within a few pairs for bots of very different strength."""
 
 
 def _test(*bots: str, **changes: Any) -> TournamentConfig:  # noqa: ANN401 - values of any option
@@ -52,7 +52,7 @@ def test_the_better_bot_is_found_and_rated_after_that(tmp_path: Path) -> None:
     plan = {match.number: match for match in sitting.matches_planned()}
     matches = sitting.matches()
     played = {number: [m for m in matches if plan[m.number].encounter == number] for number in (0, 1)}
-    # Those of the test are stored and not rated; four that it does not depend on are.
+    # The matches of the test are stored and not rated; four matches that do not depend on it are rated.
     assert len(played[0]) >= 2 * state.num_pairs
     assert not any(match.rated for match in played[0])
     assert [match.rated for match in played[1]] == [True] * 4
@@ -64,7 +64,7 @@ def test_the_better_bot_is_found_and_rated_after_that(tmp_path: Path) -> None:
     assert sitting.store.integrity.check() == []
     decisions = [event for event in sitting.events if isinstance(event, DecisionFell)]
     assert decisions == [DecisionFell(record.decision)]
-    # Once numbers go on beyond the number of matches, none is told.
+    # Once numbers exceed the planned total, no total is shown.
     begun = [event.total for event in sitting.events if isinstance(event, MatchStarted)]
     assert set(begun) <= {1948, None}
     assert begun[-1] is None or not record.num_dropped
@@ -128,7 +128,7 @@ def test_a_run_killed_after_the_decision_only_plays_the_rated_pairs(tmp_path: Pa
     sitting = Sitting(tmp_path / "arena.db", _test("minimax:depth=2", "random"))
     sitting.play()
     num_before = len(sitting.matches())
-    # As after a kill with a match of the test in flight, and none of the rated ones begun.
+    # As after a kill with a match of the test in flight, and no rated match begun.
     decided, store = _now(sitting), sitting.store
     rated = {match.number for match in sitting.matches() if match.rated}
     dropped = {match.number for match in sitting.matches_planned()} - {m.number for m in sitting.matches()}
@@ -159,10 +159,10 @@ def test_a_test_without_a_second_bot_meets_the_one_kept_last(
     kept = keep_bot(old.record)
     found = with_opponent(_test("minimax:depth=2"))
     assert found.bots == ("minimax:depth=2", kept.address)
-    # Not against itself.
+    # The opponent must not be the same version.
     with pytest.raises(ConfigError, match="no earlier version"):
         with_opponent(_test("minimax:depth=1"))
-    # From its own process only a copy can play.
+    # A bot in its own process plays from the copy.
     plan = make_plan(_test("minimax:depth=2", isolation="auto"))
     assert [bot.record.identity for bot in plan.competitors][1] == old.record.identity
     assert [bot.label for bot in plan.competitors] == [

@@ -1,4 +1,4 @@
-"""Several machines: where suspects are played, and which batches an idle machine takes from busy ones."""
+"""Several machines: where suspected matches are played, and which batches an idle machine takes over."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     Held = tuple[Future[list[MatchRecord]], list[Job]]
 
 DEADLINE_S = 60.0
-"""Seconds after which a run that waits for what cannot come is ended."""
+"""Seconds after which a run that is stuck is ended."""
 SIX = config(*TRIO)
 """Six matches; at first, each of three slots plays one, and one waits."""
 TOTAL = 6
 SUSPECT = 1
-"""The match that kills slots of the first machine."""
+"""Number of the match that kills slots of the first machine."""
 MOST = 2
-"""Slots that it kills there."""
+"""Number of slots of the first machine that this match kills."""
 IDLE = 10
-"""Looks for which a machine is idle then."""
+"""Number of polls for which a machine is then idle."""
 
 
 class Machines(InlinePool, ABC):
-    """Machines of one slot each."""
+    """A pool of machines with one slot each."""
 
     def __init__(self, names: str = "abc") -> None:
         super().__init__()
@@ -48,14 +48,14 @@ class Machines(InlinePool, ABC):
         self.sent: list[tuple[str, list[int]]] = []
         """The machine and the matches of each batch."""
         self.looks: list[tuple[list[int], ...]] = []
-        """What the machines held when the run looked."""
+        """The matches that each machine held at each poll."""
         self._slots = {name: Slot(name, 0, "first") for name in self.queues}
         self._began: list[Began] = []
         self._ends_at = time.monotonic() + DEADLINE_S
 
     @abstractmethod
     def act(self) -> None:
-        """Do what the test wants to happen at this look."""
+        """Perform the actions of the test at this poll."""
 
     @override
     def slots(self) -> list[Slot]:
@@ -81,7 +81,7 @@ class Machines(InlinePool, ABC):
         return Future()
 
     def held(self, machine: str) -> list[int]:
-        """Return the matches that a machine plays or has waiting."""
+        """Return the matches that a machine plays or has queued."""
         return [job.number for future, jobs in self.queues[machine] if not future.cancelled() for job in jobs]
 
     def finish(self, machine: str) -> None:
@@ -93,7 +93,7 @@ class Machines(InlinePool, ABC):
                 return
 
     def die(self, machine: str) -> None:
-        """Kill the slot of a machine as it plays the first match of its batch; another one starts."""
+        """Kill the slot of a machine while it plays the first match of its batch; another slot starts."""
         slot, batches = self._slots[machine], self.queues[machine]
         self._began.append(Began(slot, batches[0][1][0].number))
         self.queues[machine] = []
@@ -104,13 +104,13 @@ class Machines(InlinePool, ABC):
 
 
 class Suspicious(Machines, ABC):
-    """The suspect kills two slots of the first machine; then only that machine plays on until it is idle."""
+    """The suspect kills two slots of the first machine; then only that machine plays until it is idle."""
 
     num_killed = num_idle = 0
 
     @abstractmethod
     def free_others(self) -> None:
-        """Let other machines play at the look at which the suspect kills for the second time."""
+        """Let other machines play once the suspect has killed its second slot."""
 
     @override
     def act(self) -> None:
@@ -165,7 +165,7 @@ def test_an_idle_machine_takes_one_of_the_batches_that_wait(begin: Begin) -> Non
         def act(self) -> None:
             self.finish("a")
             if len(self.sent) == TOTAL + 2:
-                # The first machine has taken what waited for the others, one after the other.
+                # The first machine has taken over the queued batches of the others, one after the other.
                 self.finish("b")
                 self.finish("c")
 
@@ -176,7 +176,7 @@ def test_an_idle_machine_takes_one_of_the_batches_that_wait(begin: Begin) -> Non
 
 
 class Asked(Future["list[MatchRecord]"]):
-    """A batch that its machine returns when it hears that it is withdrawn, as on a cluster."""
+    """A batch that its machine returns when it is withdrawn, as on a cluster."""
 
     is_asked = False
 
@@ -187,12 +187,12 @@ class Asked(Future["list[MatchRecord]"]):
 
 
 class Far(Machines):
-    """Four machines; while each has a batch that waits, some play one batch or both."""
+    """Four machines, each with a queued batch; some play one batch or both."""
 
     def __init__(self, played: str) -> None:
         super().__init__("abcd")
         self.asked: list[list[int]] = []
-        """The matches that were asked for, look by look."""
+        """The withdrawn matches, poll by poll."""
         self._played = played
         self._has_begun = False
 
@@ -218,7 +218,7 @@ class Far(Machines):
         for batches, each in asked:
             batches.remove(each)
             each[0].set_result([])
-        # The others play on for some looks.
+        # The other machines play on for some polls.
         if len(self.asked) > IDLE:
             for name in self.queues:
                 self.finish(name)

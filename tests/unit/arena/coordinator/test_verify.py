@@ -97,7 +97,7 @@ def test_another_legal_action_is_found(sitting: Sitting) -> None:
     match = next(match for match in sitting.matches() if len(match.actions) > match.num_opening + 3)
     ply = match.num_opening + 1
     other = next(action for action in range(9) if action not in match.actions[: ply + 1])
-    # Cut short, so that the rules have nothing against it.
+    # The match is cut short, so that the rules find nothing wrong.
     false = tampered(with_action(match, ply, other), termination="time_move", outcome="first")
     false = tampered(false, actions=false.actions[: ply + 1])
     finding = verify_match(sitting.store, false)
@@ -122,7 +122,7 @@ def test_a_match_that_went_on_too_long_is_found(sitting: Sitting) -> None:
 
 
 def test_bots_that_are_not_deterministic_may_differ(begin: Begin) -> None:
-    # Limited by time, mcts does not call itself deterministic.
+    # With a time limit, mcts does not declare itself deterministic.
     sitting = begin(config("random", "mcts:seconds=0.001"))
     sitting.play()
     match = next(match for match in sitting.matches() if match.first_label == "mcts:seconds=0.001")

@@ -22,7 +22,7 @@ def strange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def jobs_of(tmp_path: Path) -> Iterator[Callable[[TournamentConfig], list[Job]]]:
-    """Give the jobs of a tournament."""
+    """Yield a function that returns the jobs of a tournament."""
     sittings: list[Sitting] = []
 
     def jobs(settings: TournamentConfig) -> list[Job]:

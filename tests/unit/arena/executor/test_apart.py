@@ -1,4 +1,4 @@
-"""A bot that was installed apart: what its processes import and read, and that the arena's never load it."""
+"""A bot installed into its own folder: what its processes import and read; the arena never loads it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ if "arena_plugins.host" not in sys.modules:
     os._exit(3)
 """
 )
-"""It behaves in a match."""
+"""A bot that behaves in a host, and in any other process writes garbage and exits."""
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def test_its_path_and_files(good: Competitor, shelf: Path) -> None:
 
 
 def test_what_it_sees_while_it_loads() -> None:
-    """Its folder comes first and can be read; another bot's is not on its path nor, from T2 on, open."""
+    """Its folder comes first and is readable; in T2 and T3 another bot's folder is not readable."""
     status = load_statuses(BOTS, [find_bot("nosy")])[0]
     *facts, others, pid = json.loads(status.partition("RuntimeError: ")[2])
     assert facts == [True, True, False, True]
@@ -152,7 +152,7 @@ def test_the_trial_of_a_good_one() -> None:
     assert load_statuses(BOTS, [find_bot("good")])[0] == "ok"
     checks = run_kit("good", "tic-tac-toe", 0.1)
     assert len(checks) > 5
-    # The one that it fails: it takes any option.
+    # The bot fails one check, because it accepts any option.
     assert [check.title for check in checks if not check.passed] == ["An unknown option raises OptionError"]
 
 

@@ -1,4 +1,4 @@
-"""Bytecode is written for what bots import from the environment, and for nothing of a bot."""
+"""Bytecode is written for packages of the environment that bots import, and for no file of a bot."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def starts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def refuse(*_: object) -> bool:
-    """Stand for `os.access` where nothing may be written, root included."""
+    """Replaces `os.access`: nothing may be written, even by root."""
     return False
 
 

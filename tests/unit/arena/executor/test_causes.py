@@ -1,4 +1,4 @@
-"""What is said of a program that does not start: words of loaders, and programs in the sandbox."""
+"""The message for a program that does not start: errors of loaders, and programs in the sandbox."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def refusal(cmd: str, init_s: float = 30, **options: str) -> str:
-    """Return what the preflight of a match says, having seen that the check says the same."""
+    """Return the message of the preflight of a program that does not start."""
     spec = str(Spec("exec", {"cmd": cmd, **options}))
     (bot,) = resolve([spec], margin_ms=50)
     tier = strongest_usual_tier()
@@ -122,7 +122,7 @@ def test_what_an_adapter_says_itself_is_not_told_twice(tmp_path: Path) -> None:
 def test_a_script_that_starts_a_program_is_refused_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Check and preflight, which a match begins with, say the same, but for the pipe that they miss first."""
+    """Check and preflight print the same message, apart from the pipe that each of them misses first."""
     tier = strongest_usual_tier()
     shim = write(tmp_path / "shims" / "python3", '#!/bin/sh\nexec /opt/pyenv exec python3 "$@"\n')
     bot = write(tmp_path / "bot.py", "pass")

@@ -1,4 +1,4 @@
-"""What checks found is kept, read back, and never in the way."""
+"""Results of checks are stored and read back, and a failure to do so has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a bot compiled in the preflight its later processes find; what one bot compiled no other does."""
+"""Code that a bot compiles in the preflight is found by its later processes, and by no other bot's."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def said(competitor: Competitor, tier: Tier) -> str | None:
 @pytest.mark.parametrize("tier", sorted({Tier.T1, max(tier for tier in tiers_to_try() if tier <= Tier.T2)}))
 def test_the_preflight_compiles_for_all(tier: Tier, competitor: Competitor) -> None:
     assert said(competitor, tier) == "0 hits, 1 misses"
-    assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps anything
+    assert not Path(compiled_folder(competitor)).exists()  # only the preflight keeps compiled code
     assert preflight(Candidate(competitor, "tic-tac-toe", CONTROL, tier, 60.0)) is None
     assert said(competitor, tier) == "1 hits, 0 misses"
 
@@ -98,14 +98,14 @@ def busy():
             pass
         time.sleep(0.1)
 """
-"""Takes 5 s where nothing was kept, and computes for a third of them: enough to be taken for a compiler.
+"""A bot that takes 5 s without kept code, and computes for a third of that, so it seems to compile.
 
 A move that loads what was kept has over three seconds, which a busy machine may need.
 """
 
 
 def written(**changes: str) -> Competitor:
-    """Write the bot anew with other words, and enter it."""
+    """Write the bot with other settings, and return its competitor."""
     text = PLUGIN
     for old, new in changes.items():
         text = text.replace(old, new)
@@ -143,5 +143,5 @@ def test_a_person_waits_for_a_bot_that_compiles(monkeypatch: pytest.MonkeyPatch)
         assert seat.start(setup) is None
         answer = seat.ask(GAME.initial_state(), 0, GameClock((CONTROL, CONTROL)))
     assert isinstance(answer, Answer)
-    # The process that compiled is the one that plays.
+    # The process that compiled the code is the one that plays.
     assert answer.thoughts.text == "0 hits, 1 misses"

@@ -1,4 +1,4 @@
-"""What was hashed is what runs: edits in mid-run, changed copies, and checks fenced as a match is."""
+"""Only hashed files run: edits during a run, changed copies, and checks sandboxed as in a match."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def test_a_changed_copy_costs_nobody_a_match(tmp_path: Path, monkeypatch: pytest
     assert "Traceback" not in record.fault
     ended = sitting.play()
     sitting.store.close()
-    # The run that follows restores the copy from where it came.
+    # The next run restores the copy from its source.
     assert ended.state == "finished"
     assert (copy.read_text(), copy.stat().st_mode & 0o777) == (BOT, 0o444)
 
 
 @pytest.fixture
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
-    """Return what is called, once, when the first matches are planned and no bot is started yet."""
+    """Return a list of functions; each is called once, when matches are planned and no bot is started yet."""
     monkeypatch.setattr(planner, "_LOOK_S", 0.0)
     monkeypatch.setattr(orders, "_COMMAND_S", 0.0)
     actions: list[Callable[[], object]] = []
@@ -199,7 +199,7 @@ def test_a_bot_without_a_content_is_not_started() -> None:
 
 
 def test_the_check_of_a_program_is_fenced(tmp_path: Path) -> None:
-    """A program that attacks as soon as it starts: nothing of what it tries may have happened."""
+    """A program that attacks as soon as it starts: no attack may have succeeded."""
     canary = tmp_path / "canary"
     canary.write_text("alive")
     script = tmp_path / "evil.sh"

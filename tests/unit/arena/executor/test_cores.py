@@ -41,14 +41,14 @@ GAME = load_game("tic-tac-toe")
 
 
 class Family(ExitStack):
-    """Processes that settle one after the other and keep their core until it ends."""
+    """Processes that claim cores one after the other, and keep them until the object is closed."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
 
     def settle(self, cores: list[int], programs: str = "stay") -> str:
-        """Start one that may use these cores; give what it says of its own and of those of its programs."""
+        """Start a process that may use these cores; return its report of its own cores and its programs'."""
         words = [sys.executable, "-c", SETTLE, self.name, ",".join(map(str, cores)), programs]
         process = self.enter_context(
             subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own code
@@ -60,7 +60,7 @@ class Family(ExitStack):
 
 @pytest.fixture
 def family() -> Iterator[Family]:
-    # A name of its own: runs of this machine must not take part.
+    # A separate name, so that runs of this machine do not take part.
     with Family(f"test-{secrets.token_hex(8)}") as family:
         yield family
 
@@ -90,7 +90,7 @@ def test_a_machine_has_at_least_one_worker(concurrency: int, cores: int, workers
 
 
 class Settled(Core):
-    """A core that was settled on long ago; this process stays where it is."""
+    """A core that was claimed long ago; this process stays on it."""
 
     def settle(self) -> None:
         self._allowed = frozenset(FIRST)

@@ -1,4 +1,4 @@
-"""What was said in matches is on file: in all where that is wished, else where something went wrong."""
+"""Messages of matches are stored in files: of all matches if requested, else of those with a fault."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def play(
     jobs_of: JobsOf, compiled_bots: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Play]:
-    """Play the first matches of two hosted bots; give their records, and what the files hold."""
+    """Yield a function that plays the first matches of two hosted bots; it returns records and files."""
     del compiled_bots
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(worker, "BATCH_S", 600.0)

@@ -1,4 +1,4 @@
-"""The limit of open files is raised, never lowered, and not beyond what the system permits."""
+"""The limit of open files is raised, never lowered, up to what the system permits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def hard() -> Generator[int]:
-    """Have a soft limit of 512, and return the hard one."""
+    """Set a soft limit of 512, and yield the hard limit."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, before[1]))
     yield before[1]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def nothing() -> None:
-    """Hear of no orders."""
+    """Receive no orders."""
 
 
 @pytest.fixture(params=["inline", "local"])
@@ -65,14 +65,14 @@ def await_news(pool: Pool, num: int) -> list[Began]:
 
 
 def play(pool: Pool, jobs: Sequence[Job]) -> list[MatchRecord]:
-    """Play one batch in the first slot; return all that came of it."""
+    """Play one batch in the first slot; return all its results."""
     future = pool.submit(jobs, pool.slots()[0], nothing)
     wait([future], 60)
     return [record for part in (*pool.results(), future.result(0)) for record in part]
 
 
 def play_all(pool: Pool, *batches: Sequence[Job]) -> list[MatchRecord]:
-    """Play batches beside each other; where a slow machine leaves something of one, that is played, too."""
+    """Play batches in parallel; also play what a slow machine left of one."""
     slots = pool.slots()
     futures = [pool.submit(jobs, slots[at % len(slots)], nothing) for at, jobs in enumerate(batches)]
     wait(futures, 60)
@@ -215,7 +215,7 @@ def be_stubborn(why: str) -> None:
 
 
 def test_what_a_called_function_raises_arrives(local: LocalPool) -> None:
-    # An OSError of the function is not taken for the end of its process.
+    # An OSError of the function must not be mistaken for the end of its process.
     with pytest.raises(OSError, match="this is not to be had") as caught:
         local.call(refuse, "this").result(60)
     assert "in refuse" in "".join(caught.value.__notes__)

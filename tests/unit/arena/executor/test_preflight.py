@@ -125,7 +125,8 @@ FRAME = '  File "/bot/bot.py", line 41, in play\n'
             f"{HEAD}{FRAME}AssertionError",
             "it closed its output: AssertionError in bot.py:41",
         ),
-        # Another exception than the one that is told of, one without a frame of the bot, and none at all.
+        # Tracebacks with another exception than the reported one, without a frame of the bot, and none at
+        # all.
         (
             "it reported bot_error: KeyError: 'd'",
             f"{HEAD}{FRAME}IndexError: 4",
@@ -141,7 +142,7 @@ def test_an_exception_is_told_with_its_line(cause: str, stderr: str, said: str) 
 
 
 def test_a_line_that_is_no_message_is_shown(tmp_path: Path) -> None:
-    """What a person's print to stdout leads to."""
+    """The line of an author who prints to stdout."""
     for size, shown in ((8, "b'sss" + "s" * 5 + "'"), (500, "b'" + "s" * 95 + "...")):
         program = tmp_path / f"chatty{size}.py"
         program.write_text(f"print('s' * {size}, flush=True)\ninput()\n")
@@ -209,14 +210,14 @@ CRASHED = Forfeit(Termination.CRASH, {"cause": "dead", "cpu_ms": 50.0, "elapsed_
     ("faults", "patient", "expected"),
     [
         ([None], [], None),
-        # Who waited, or died, does no better with more time.
+        # A bot that only waited, or died, gets no second attempt with more time.
         ([IDLE], [], IDLE),
         ([CRASHED], [], CRASHED),
-        # Who computed may have compiled; what came of the patient attempt does not matter.
+        # A bot that computed may have been compiling; the result of the second attempt does not matter.
         ([LATE, None, None], [1], None),
         ([LATE, CRASHED, None], [1], None),
         ([LATE, None, LATE], [1], LATE),
-        # A busy machine is tried again, and not for ever.
+        # On a busy machine the attempt is repeated, but not for ever.
         ([STALLED, None, STALLED, None], [1], None),
         ([STALLED, None, STALLED, STALLED, STALLED], [1], STALLED),
         ([STALLED, None, LATE], [1], LATE),
@@ -236,6 +237,6 @@ def test_who_is_late_is_tried_again(
     assert try_patiently(attempt, control, 3.0) == expected
     assert list(coming) == []
     usual = (control, 3.0)
-    # The bot hears of its usual time, or a search would use all of two minutes.
+    # The bot gets its usual time limit, or a search would use all of two minutes.
     longer = (msgspec.structs.replace(control, margin_ms=120_000), 120.0)
     assert given == [longer if number in patient else usual for number in range(len(faults))]

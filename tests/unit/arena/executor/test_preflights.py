@@ -36,14 +36,14 @@ def candidate(spec: str, tier: str = "T1", opening: tuple[int, ...] = (), init_s
 
 
 def hanging(code: str, init_s: float = INIT_S) -> Candidate:
-    """Return a program that does something else than to start."""
+    """Return a program that does something else instead of starting."""
     command = shlex.join([sys.executable, "-I", "-S", "-c", code])
     return candidate(str(Spec("exec", {"cmd": command})), init_s=init_s)
 
 
 @pytest.fixture(autouse=True)
 def cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Those that hang need none.
+    # Programs that hang need no file.
     monkeypatch.setattr(preflight, "num_cores", lambda: 4)
 
 
@@ -73,7 +73,7 @@ def test_several_are_tried_at_once(tmp_path: Path) -> None:
 
 
 def passes(_: Candidate) -> None:
-    """Try nothing."""
+    """Check nothing."""
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_who_hears_enough_ends_the_others(tmp_path: Path) -> None:
 
 def test_after_the_death_of_a_worker_its_bot_alone_is_tried_again(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    # Its parent, or that of its parent, is the worker.
+    # Its parent, or the parent of that, is the worker.
     note = (
         f"import os, sys, time; open({str(pids)!r}, 'a').write(str(os.getppid()) + chr(10))\n"
         f"while open({str(pids)!r}).read().count(chr(10)) < 4: time.sleep(0.01)\n"

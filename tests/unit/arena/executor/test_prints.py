@@ -1,4 +1,4 @@
-"""What bots print is in a file of theirs: with match and ply, bounded, safe for a terminal, theirs alone."""
+"""Output of bots is stored in a file per bot: with match and ply, bounded, safe for terminals, private."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FAIL = '{}["d"]'
 
 @pytest.fixture
 def play(jobs_of: JobsOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Play]:
-    """Play the first matches of `loud`, which runs some code in each move, against `random`."""
+    """Yield a function that plays matches of `loud`, which runs given code in each move, against `random`."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(worker, "BATCH_S", 600.0)
     controls: list[Control] = []
@@ -73,7 +73,7 @@ def test_lines_have_match_and_ply(play: Play, tier: str) -> None:
     first, second = play(TALK, tier, matches=2)
     expected: list[str] = []
     for number, record in ((1, first), (2, second)):
-        # In the first match it moves first.
+        # In the first match the bot moves first.
         own = range(number, len(record.actions) + 1, 2)
         said = [f"{number} {ply}| {text}" for ply in own for text in (f"ply {ply}", "oops")]
         expected += [f"{number} 0| made", *said]

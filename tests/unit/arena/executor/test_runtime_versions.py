@@ -1,4 +1,4 @@
-"""What runtimes say of themselves, asked in the sandbox."""
+"""Versions that runtimes report in the sandbox."""
 
 from __future__ import annotations
 

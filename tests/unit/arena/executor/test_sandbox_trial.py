@@ -62,7 +62,7 @@ def test_a_bundled_bot_that_fails_spoils_no_other(
 
 
 def test_strangers_share_no_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even those of one package, or one that a wheel calls like the arena."""
+    """Not even bots of one package, or a bot whose package has the arena's name."""
     started = starts(monkeypatch)
     stranger = entry_of(tmp_path, monkeypatch, BOT)
     installed = Entry("y", "trial_subject", OURS, "1", folder=str(tmp_path))
@@ -121,7 +121,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_the_kit_tells_of_its_death(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bot that plays in a match and dies in the kit, which is loaded by another module."""
+    """A bot that plays in a match and dies in the kit, which loads it from another module."""
     die = "import os, sys\nif 'arena_plugins.host' not in sys.modules: os.kill(os.getpid(), 9)\n"
     install(tmp_path, monkeypatch, BOT + die)
     (last,) = run_kit("doomed", "tic-tac-toe", 0.2)

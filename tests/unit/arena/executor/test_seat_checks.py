@@ -1,4 +1,4 @@
-"""Bots that fail under one adverse condition each: failures are noticed, and so are acceptable ones."""
+"""Bots that each fail under one adverse condition: failures are noticed, and acceptable ends accepted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def seen(  # noqa: PLR0913 - all that a condition and a bot can be
     play: str = "",
     options: str = "",
 ) -> list[Check]:
-    """Return the check of a bot under one condition; nothing if this machine cannot create it."""
+    """Return the check of a bot under one condition; empty if this machine cannot create the condition."""
     (folder / "hard.py").write_text(BOT.format(make=make or "pass", play=play or "pass"))
     chosen = tuple(each for each in STRESS_CHECKS if each.title == title)
     monkeypatch.setattr(seat_checks, "STRESS_CHECKS", chosen)

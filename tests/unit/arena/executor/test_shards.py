@@ -1,4 +1,4 @@
-"""Which function a shard may name, and what it is called with."""
+"""The functions that a shard may name, and their arguments."""
 
 from __future__ import annotations
 

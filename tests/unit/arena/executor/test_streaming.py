@@ -1,4 +1,4 @@
-"""What a worker tells of its matches: those that last, from their beginning, whatever the channel takes."""
+"""Events that a worker sends: of matches that last, from their beginning, even if the channel is full."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Listener:
-    """Takes messages, as many as it is told to."""
+    """A channel that accepts a limited number of messages."""
 
     def __init__(self, room: int = 1000) -> None:
         self.room = room
@@ -81,7 +81,7 @@ def test_a_match_that_lasts_is_told_of_from_its_beginning(job: Job, monkeypatch:
     streamer.send_new()
     streamer.send_new()
     record.add(said(2))
-    # 2.5 seconds late, for which the machine was to blame.
+    # 2.5 seconds late, for which the machine was blamed.
     record.add(Answer(5, 14.0, Thoughts(), 2.5))
     streamer.end()
 
@@ -202,7 +202,7 @@ def test_of_a_move_that_says_too_much_the_action_stays(job: Job) -> None:
 
 
 class WatchedEvent(threading.Event):
-    """Tells when somebody waits for it without a timeout."""
+    """An event that records when a thread waits for it without a timeout."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -119,7 +119,7 @@ def test_results_of_matches_that_can_be_watched_come_at_once(
     control = make_control(callbacks, quiet_s=0.0, is_threaded=False)
     assert isinstance(control.streamer, MatchStreamer)
     rest = play_batch(jobs_of(config(*TRIO)), control)
-    # Where nothing is delivered in between, the batch ends early instead.
+    # If nothing is delivered in between, the batch ends early instead.
     assert ([len(part) for part in parts], len(rest)) == (([1] * 5, 1) if delivers else ([], 1))
     control.close()
 
@@ -140,7 +140,7 @@ def test_how_a_match_was_run_is_recorded(jobs_of: JobsOf, control: Control) -> N
 def test_own_limits_go_before_the_tournaments(jobs_of: JobsOf, control: Control) -> None:
     (job, *_) = jobs_of(config("mcts:playouts=500,nodes=1", "mcts:playouts=500", nodes=2))
     (record,) = play_batch([job], control)
-    # By one playout the value is one result.
+    # With one playout the value is a single result.
     assert {abs(value) for value in record.values[record.num_opening :: 2] if value is not None} <= {0.0, 1.0}
 
 

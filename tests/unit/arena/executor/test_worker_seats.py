@@ -89,7 +89,7 @@ def test_proc_is_open_to_those_that_ask(procfs: str) -> None:
 
 
 def test_what_runs_a_bot() -> None:
-    """The arena's own interpreter runs plugins; what runs a program is asked for its version."""
+    """The arena's own interpreter runs plugins; the runtime of a program is asked for its version."""
     plugin, program = bots("random", str(Spec("exec", {"cmd": sys.executable})))
     assert make_seat(plugin, GAME.name, Tier.T1).runtime == f"python {platform.python_version()}"
     assert make_seat(program, GAME.name, Tier.T1).runtime == f"python {platform.python_version()}"

@@ -66,7 +66,7 @@ def test_files_that_another_thread_made_stay_until_all_threads_have_ended(tempor
     with ExitStack() as first, ExitStack() as second, ExitStack() as third:
         own = first.enter_context(workspace())
         theirs = second.enter_context(workspace())
-        # A bot of the first run is started while the folder of the second one is the newest.
+        # A bot of the first run starts while the folder of the second run is the newest.
         made = Path(tempfile.mkdtemp())
         assert made.parent == theirs
         second.close()
@@ -93,7 +93,7 @@ def test_what_a_killed_run_left_goes_with_the_next_one(temporary: Path) -> None:
         assert process.stdout is not None
         left = Path(process.stdout.readline().strip())
         with workspace():
-            assert left.exists()  # its owner lives
+            assert left.exists()  # the process that owns it is alive
         process.kill()
     assert (left / "file").exists()
     with workspace():
@@ -145,7 +145,7 @@ def test_a_folder_that_was_cleared_away_is_made_again(temporary: Path) -> None:
         assert recreate_workspace()
         assert folder.is_dir()
         assert not recreate_workspace()
-        # Another process made it again before this one looked.
+        # Another process created it again before this one looked.
         folder.rename(temporary / "aside")
         folder.mkdir()
         assert recreate_workspace()

@@ -53,7 +53,7 @@ def test_compiled_replay_gives_what_the_states_say(sample: tuple[KInARow, list[K
 
 def _without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     def no_rules(_game: Game) -> None:
-        """Know no game."""
+        """Return no rules, as for an unknown game."""
 
     monkeypatch.setattr("arena.games.kernels.layout.rules_of", no_rules)
 
@@ -167,7 +167,7 @@ def test_keys_tell_positions_apart() -> None:
     positions = positions_of(game, *_packed(matches), range(len(matches)))
     found = canonical_of(positions, game.symmetries)
     for own, opp, key in zip(found.own.tolist(), found.opp.tolist(), found.keys.tolist(), strict=True):
-        # The number of stones tells who moves.
+        # The number of stones determines the side to move.
         assert keys.setdefault((*own, *opp), key) == key
     assert len(set(keys.values())) == len(keys)
 

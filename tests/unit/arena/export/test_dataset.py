@@ -1,4 +1,4 @@
-"""Loaders: what networks learn from, the same from every format and for every framework; damage is named."""
+"""Loaders: the same training data from every format and for every framework; damage is reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHUFFLED: dict[str, Any] = {"shuffle": 3, "symmetry": "random", "seed": 5, "poli
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give one small export in each format, and one of a square game."""
+    """Return a folder with a small export in each format, and one of a square game."""
     folder = tmp_path_factory.mktemp("exports")
     fill(folder / "arena.db", num=9)
     fill(folder / "square.db", "gomoku:k=4,size=6", num=4)
@@ -147,7 +147,7 @@ def test_a_last_batch_that_is_not_full_can_be_left_out(folder: Path) -> None:
 
 @pytest.mark.parametrize("wish", [{}, SHUFFLED], ids=["plain", "shuffled"])
 @pytest.mark.parametrize("num_workers", [0, 2])
-# It says so on a machine of one core.
+# On a machine with one core there is a message about this.
 @pytest.mark.filterwarnings("ignore:This DataLoader will create 2 worker processes:UserWarning")
 def test_torch_gets_the_same_tensors(folder: Path, wish: dict[str, Any], num_workers: int) -> None:
     from torch.utils.data import DataLoader

@@ -1,4 +1,4 @@
-"""Files of rows: every format gives back what was written, and refuses what was not."""
+"""Files of rows: every format returns what was written, and refuses invalid data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from arena.export.schema import Column
 
 LAYOUT = ColumnWidths(num_cells=70, num_actions=9)
-# An array of texts drops zeros at their end, and no text of the arena has one.
+# An array of texts drops trailing NULs, and no text of the arena has one.
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 

@@ -1,4 +1,4 @@
-"""PGN: what is printed is read back, and nothing else is read."""
+"""PGN: written matches are read back, and other text is refused."""
 
 from __future__ import annotations
 

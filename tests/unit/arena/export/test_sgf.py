@@ -1,4 +1,4 @@
-"""SGF: what is printed is read back, and nothing else is read."""
+"""SGF: written matches are read back, and other text is refused."""
 
 from __future__ import annotations
 

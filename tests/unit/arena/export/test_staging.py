@@ -1,4 +1,4 @@
-"""What is written is there whole or not at all."""
+"""Output files are complete or do not exist."""
 
 from __future__ import annotations
 

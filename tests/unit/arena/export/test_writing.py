@@ -1,4 +1,4 @@
-"""Exports of small stores: every column against the stored matches, splits, merging, the same bytes again."""
+"""Exports of small stores: every column equals the stored matches, splits, merging, reproducible bytes."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_equal_matches_also_mirrored_ones_lie_together(tmp_path: Path) -> None:
 
 
 def _by_position(game: Game, data: Dataset, split: str) -> dict[object, list[int]]:
-    """Give the rows of each canonical position, by the plain rules."""
+    """Return the rows of each canonical position, by the plain rules."""
     columns = data.columns(split, ["own", "opp", "player"])
     own, opp = bits_of(columns["own"], 42), bits_of(columns["opp"], 42)
     rows: defaultdict[object, list[int]] = defaultdict(list)
@@ -227,7 +227,7 @@ def _by_position(game: Game, data: Dataset, split: str) -> dict[object, list[int
 
 
 class _Still:
-    """Of a position what canonical forms look at."""
+    """A position with only the attributes that canonical forms need."""
 
     def __init__(self, cells: tuple[int, ...], player: int) -> None:
         self.cells = cells
@@ -258,7 +258,7 @@ def test_dedup_merges_equal_positions_within_a_split(
             assert np.isnan(merged["policy"][row]).any() == (num_said == 0)
             if num_said:
                 assert merged["policy"][row].sum() == pytest.approx(1, abs=5e-3)
-            # The action that was played is allowed in the image, too.
+            # The played action is legal in the image as well.
             assert bits_of(merged["legal"][row][None], 7)[0][merged["action"][row]]
     overlap = data.manifest.overlap
     shared = train & _by_position(game, plain, "validation").keys()

@@ -1,4 +1,4 @@
-"""Canonical forms and notation of a game that only keeps the contract."""
+"""Canonical forms and notation of a game that implements only the contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text forms of positions and matches: what is printed is read back, and nothing else."""
+"""Text forms of positions and matches: written text is read back, other text is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the three games are made of, and the options they refuse."""
+"""Properties of the three games, and the options that they refuse."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FACTS: list[tuple[str, tuple[object, ...]]] = [
     ("gomoku", ({"exact": "off", "k": 5, "size": 15}, (15, 15), 225, 225, 8)),
     ("gomoku:size=6,k=4,exact=on", ({"exact": "on", "k": 4, "size": 6}, (6, 6), 36, 36, 8)),
 ]
-"""A game, its parameters, shape, and numbers of actions, of plies and of symmetries."""
+"""For each game: parameters, shape, and the numbers of actions, plies and symmetries."""
 
 
 @pytest.mark.parametrize(("spec", "facts"), FACTS)

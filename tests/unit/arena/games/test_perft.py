@@ -1,4 +1,4 @@
-"""Known counts: sequences of n plies (none past an end) and distinct positions after n plies."""
+"""Published counts: sequences of n plies (none beyond an end) and distinct positions after n plies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def perft(state: State, plies: int) -> int:
 
 
 def walk(state: State) -> list[int]:
-    """Count the sequences of each length from here to every end, by one walk through them all."""
+    """Count the sequences of each length from this state, in one walk through all of them."""
     counts = [1]
     for action in state.legal_actions:
         for ply, count in enumerate(walk(state.child(action)), start=1):

@@ -1,4 +1,4 @@
-"""The rules of all k-in-a-row games: against a plain twin, and what every state must keep."""
+"""The rules of all k-in-a-row games: compared with a naive implementation, and invariants of states."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_match_ends_by_a_line_or_a_full_board(sample: tuple[KInARow, list[KInA
         assert last.legal_actions == ()
         assert is_draw == (game.ending(last) == "full board")
         assert not is_draw or last.ply == game.max_length
-        # The winner is who has just moved.
+        # The winner is the player who has just moved.
         assert is_draw or last.returns[1 - last.current_player] == 1.0
 
 
@@ -181,7 +181,7 @@ def test_random_play_has_the_known_results() -> None:
 
 
 def plain_lines(state: KInARowState, k: int, *, exact: bool) -> set[int]:
-    """Find the cells of the lines that win by walking along each from each cell."""
+    """Return the cells of winning lines, found by walking along each line from each cell."""
     rows, cols = state.game.shape
 
     def stone(row: int, col: int) -> int:

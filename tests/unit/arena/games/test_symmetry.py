@@ -1,4 +1,4 @@
-"""Symmetries are permutations of the rules, form a group, and make canonical forms equal."""
+"""Symmetries are permutations that preserve the rules, form a group, and make canonical forms equal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def after(first: Symmetry, second: Symmetry) -> Symmetry:
-    """Do `first`, then `second`."""
+    """Return the symmetry that applies `first`, then `second`."""
     cells = tuple(second.cells[cell] for cell in first.cells)
     return Symmetry(cells, tuple(second.actions[action] for action in first.actions))
 
@@ -36,7 +36,7 @@ def test_symmetries_are_a_group_with_the_identity_first(game: KInARow) -> None:
 
 
 def test_square_symmetries_are_rotations_then_reflections() -> None:
-    # Where the upper corners go: quarter turns, then mirror, diagonal, upside down and the other diagonal.
+    # Images of the upper corners: quarter turns, then mirror, diagonal, upside down, other diagonal.
     corners = [symmetry.cells[:2] for symmetry in square_symmetries(2)]
     assert corners == [(0, 1), (1, 3), (3, 2), (2, 0), (1, 0), (0, 2), (2, 3), (3, 1)]
 
@@ -92,7 +92,7 @@ def test_all_symmetries_that_lead_there_are_found(
 
 
 def test_a_position_with_the_other_side_to_move_is_another_one() -> None:
-    # In our games the stones tell who moves; a game in which a player may pass or move again is different.
+    # In our games the stones determine the side to move; in a game with passes or double moves they do not.
     game = make("tic-tac-toe")
     state = game.initial_state().child(4)
     other = cast("State", SimpleNamespace(cells=state.cells, current_player=0))

@@ -1,4 +1,4 @@
-"""Lines counted stone by stone, and what a state keeps of the way it came."""
+"""Line counts updated stone by stone, and what a state stores of its history."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_line_is_full_where_shifts_find_one(
 def test_a_tally_has_a_counter_for_each_line() -> None:
     tally = LineTally(Bitboard(6, 7, 4, gravity=True))
     assert tally.full.bit_count() == 69
-    # In the corner three lines meet, in the middle of the lowest row seven.
+    # A corner is part of three lines, the middle of the lowest row of seven.
     assert [(tally.places[1 << 7 * column][0] >> 49).bit_count() for column in (0, 3)] == [3, 7]
 
 

@@ -1,4 +1,4 @@
-"""What the screen of bots and its lines say of a bot."""
+"""The texts about a bot on the screen of bots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payloads go into the store and come back; large ones become shorter, not wrong."""
+"""Payloads are stored and read back; large ones are shortened without becoming wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where actions go is read off the rules, whatever the game."""
+"""The cell of each action is derived from the rules, for every game."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names as they are shown, and looked for."""
+"""Names as they are displayed and searched."""
 
 from __future__ import annotations
 

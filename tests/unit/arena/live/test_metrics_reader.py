@@ -1,4 +1,4 @@
-"""Metrics of a run are read as they come: half lines, damage, odd numbers, resumed and endless runs."""
+"""Metrics are read while they are written: partial lines, damage, odd numbers, resumed and long runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def line(step: float, name: str = "loss", value: float | None = 0.5, t: float = 
 
 
 def read(path: Path, text: str | bytes, *more: str | bytes) -> MetricsReader:
-    """Read a file after each part of it was written."""
+    """Read a file after each of its parts was written; return the reader."""
     found = MetricsReader(path)
     for part in (text, *more):
         with path.open("ab") as file:

@@ -1,4 +1,4 @@
-"""How far an event is: shares, times to go, and when it has stalled."""
+"""Progress of a tournament: shares, remaining time, and when it counts as stalled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_time_to_go_is_what_is_left_at_the_rate() -> None:
         Progress(done=10, total=None, rate=15.0),
         Progress(done=10, total=40),
         Progress(done=10, total=40, rate=0.0),
-        # A sequential test ends when it is decided, long before it has played all it could.
+        # A sequential test ends with its decision, long before its maximum number of matches.
         Progress(done=10, total=1944, rate=15.0, is_most=True),
         Progress(done=10, total=40, rate=15.0, silent_s=13.0),
     ],

@@ -1,4 +1,4 @@
-"""The plain twin: what an event says in one line."""
+"""The plain viewer: each event as one line."""
 
 from __future__ import annotations
 

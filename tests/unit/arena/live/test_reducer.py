@@ -1,4 +1,4 @@
-"""Events in, view-models out: from any point on, in any batches, repeated or not, the same."""
+"""Events to view-models: equal results from any starting point, in any batches, with repeats or without."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_events_that_are_read_twice_change_nothing(seed: int, begin: float, end:
 @settings(max_examples=30)
 @given(seeds)
 def test_running_matches_need_their_own_events_only(seed: int) -> None:
-    """Remarks of finished plies and events of finished matches may be pruned."""
+    """Remarks on finished plies and events of finished matches may be deleted."""
     events = chance_events(seed)
     view = reduce_all(LiveView(), events)
     for number, match in view.matches.items():
@@ -94,7 +94,7 @@ def test_the_clock_of_the_one_to_move_runs() -> None:
 def test_the_clock_stops_with_the_match() -> None:
     over = played("connect-four", "4 4 4 3 4 2", over="first")
     assert over.is_over
-    # The second player's clock ran for a second till the end was told.
+    # The second player's clock ran for a second until the end was published.
     assert [over.remaining_ms(player, 999.0) for player in (0, 1)] == [11_000, 9_000]
 
 
@@ -155,7 +155,7 @@ def test_a_match_that_the_past_knows_is_finished_once() -> None:
         events[-1].seq, Finished(outcome="first", termination="crash", plies=1), t=3.0, match=7, ply=1
     )
     view = reduce_all(LiveView(), events)
-    # Its board has left the wall, as in a past that was read from the store.
+    # Its board has left the wall, as in a state that was read from the store.
     past = msgspec.structs.replace(view, matches={}, places=(), seq=0)
     again = reduce_all(past, events)
     assert again.finished == view.finished

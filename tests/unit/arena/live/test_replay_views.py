@@ -1,4 +1,4 @@
-"""A stored match, step by step, looks as it did live; marks and differences as the definitions say."""
+"""A stored match shown step by step equals the live view; marks and differences follow their definitions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from arena.games.k_in_a_row import KInARow, KInARowState
 
 VALUES = (0.04, 0.02, 0.06, 0.04, 0.42, 0.32, 0.94, -0.92, 1.0)
-"""What both bots said in the match of the design: 52 49 53 48 71 34 97 96 100 percent for the first."""
+"""Values reported by both bots: 52 49 53 48 71 34 97 96 100 percent for the first player."""
 EXAMPLE = Recorded(
     stored=20417,
     number=89,
@@ -76,7 +76,7 @@ def test_a_swing_is_against_the_mover_and_in_the_eyes_of_both() -> None:
         actions = (0, 1, 2, 3, 4, 5)[: len(values)]
         return Replay(replace(EXAMPLE, actions=actions, thoughts=thoughts)).marks
 
-    # The first player moves at plies 1, 3, 5; what the second says at 2 and 4 is about its own chances.
+    # The first player moves at plies 1, 3 and 5; the second player's values at 2 and 4 are for the second.
     assert marks(0.0, 0.0, 0.0, 0.4, -0.4) == ("", "", "~", "", "#")
     assert marks(0.0, 0.0, 0.0, 0.38, -0.4) == ("", "", "", "", "#")
     assert marks(0.0, 0.0, 0.0, 0.4, -0.38) == ("", "", "", "", "#"), "the mover does not see it"

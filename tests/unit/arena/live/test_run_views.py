@@ -1,4 +1,4 @@
-"""Runs of a folder: rows, charts, comparison, logs."""
+"""Training runs of a folder: rows, charts, comparison, logs."""
 
 from __future__ import annotations
 

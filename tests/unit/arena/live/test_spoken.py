@@ -1,4 +1,4 @@
-"""A board in words."""
+"""A board described in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a tournament as a command line, and how long it takes in words."""
+"""The form of a tournament as a command line, and its estimated duration in words."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_match_is_a_command_of_its_own() -> None:
             {"type": "test", "bounds": "non-regression", "then_rate": "0", "pairs": "300", "name": "t"},
             "test --pairs=300 --sprt=non-regression --then-rate=0 --name=t -- a b",
         ),
-        # What belongs to another type stays in its field and is not said.
+        # Values of another tournament type stay in their fields and are not passed on.
         (
             {"type": "knockout", "rounds": "5", "until": "9", "games": "1"},
             "tournament --type=knockout -- a b",

@@ -1,4 +1,4 @@
-"""Pages of the wall, and the numbers above and below a board."""
+"""Pages of the wall, and the texts above and below a board."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_board_is_on_one_page() -> None:
 def test_boards_of_earlier_matches_go_while_one_is_played() -> None:
     view = _view(5)
     over = {number: replace(match, outcome="draw") for number, match in view.matches.items()}
-    # Board 5 changed at -5 s and is played; of the others, 1 changed last, at -1 s.
+    # Board 5 changed at -5 s and is being played; of the others, board 1 changed last, at -1 s.
     matches = {**over, 5: view.matches[5]}
     assert without_stale(replace(view, matches=over), 0.0) == replace(view, matches=over)
     found = without_stale(replace(view, matches=matches), 2.0)

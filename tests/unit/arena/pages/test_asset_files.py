@@ -1,4 +1,4 @@
-"""What pages refer to is there, and no page needs more than one style sheet and one script."""
+"""Files that pages refer to exist, and no page needs more than one style sheet and one script."""
 
 from __future__ import annotations
 

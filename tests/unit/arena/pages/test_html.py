@@ -1,4 +1,4 @@
-"""Nothing that a bot, a person or a file says becomes markup."""
+"""No text of a bot, a person or a file becomes markup."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_any_text_in_any_place(words: str, value: str) -> None:
 
 
 def test_markup_in_words_is_none() -> None:
-    # Text that is drawn by chance hardly ever is an element.
+    # Randomly drawn text hardly ever is an element.
     evil = "<img src=x onerror='alert(1)'>&amp;"
     assert el("p", evil) == "<p>&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;&amp;amp;</p>"
     assert read(el("p", evil, title=evil)).elements == [("p", {"title": evil})]

@@ -1,4 +1,4 @@
-"""Addresses of pages: relative in a folder, absolute on a server, the same names in both."""
+"""Addresses of pages: relative in a folder, absolute on a server, with the same names in both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of a league of 40 bots have at most 60 kB of HTML, and 12 kB compressed; larger fields fold."""
+"""Pages of a league of 40 bots have at most 60 kB of HTML, 12 kB compressed; larger fields are shortened."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_crosstable_folds_as_the_field_grows(num: int) -> None:
     assert len(re.findall(r"<td[ >]", text)) == shown * (shown + 1)
     assert text.count('class="self"') == shown
     assert text.count("<td>-<") == 2
-    # Each row leads to the page of its bot, whose scores lead where the cells of small tables do.
+    # Each row links to the page of its bot, whose scores link to the same pages as cells of small tables.
     assert text.count('href="/b/') == shown
     is_detailed = num <= MOST_DETAILED
     assert text.count("/v/") == (num * (num - 1) - 2 if is_detailed else 0)

@@ -1,4 +1,4 @@
-"""Parts of pages: what is marked, named, counted and left out."""
+"""Parts of pages: marked, named, counted and omitted elements."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_notes_of_a_table_are_shown() -> None:
     row = StandingRow(rank=1, name="a", label="a", elo=1500, error=None, games=2, faults=0)
     text = standings(StandingsView(title="x", rows=(row,), notes=("count once", "<b>")), LINKS, {})
     assert '<p class="note">count once</p><p class="note">&lt;b&gt;</p>' in text
-    # Nobody forfeited, so there is no column for it.
+    # No bot forfeited, so there is no column for forfeits.
     assert "Forfeits" not in text
     assert "Forfeits" in standings(StandingsView(title="x", rows=(replace(row, faults=1),)), LINKS, {})
 
@@ -119,7 +119,7 @@ def test_a_line_is_broken_where_a_bot_said_nothing() -> None:
     moves = tuple(replace(move, eval=None) if move.ply == 5 else move for move in match.moves)
     text = str(curve(replace(match, moves=moves)))
     lines = re.findall(r'<polyline points="([^"]+)" class="line (\w)">', text)
-    # The first player spoke at plies 1, 3, 7 and 9, the second at all of its own.
+    # The first player reported values at plies 1, 3, 7 and 9, the second after all of its moves.
     assert [(len(points.split()), name) for points, name in lines] == [(2, "a"), (2, "a"), (5, "b")]
     assert text.count('class="dot a"') == 4
 
@@ -141,7 +141,7 @@ def test_more_for_the_first_player_is_higher() -> None:
     [
         ((0, 1, 0, 1), [(1, 2), (3, 4)]),
         ((1, 0, 1), [(None, 1), (2, 3)]),
-        # Two moves of one player in a row, as in games with passes that are not written.
+        # Two moves of one player in a row, as in a game with passes, which are not written.
         ((0, 0, 1), [(1, None), (2, 3)]),
     ],
 )

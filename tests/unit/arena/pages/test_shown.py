@@ -1,4 +1,4 @@
-"""What pages show of their view-models: ratings over time, marks, clocks, folded boards."""
+"""Elements that pages make of their view-models: ratings over time, marks, clocks, collapsed boards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_band_is_the_interval_around_the_line() -> None:
     text = rating_chart(
         _points((10, 1500.0, 200.0), (20, 1600.0, 100.0), (40, 1550.0, 50.0)), title=Html("x")
     )
-    # A number stands 4 units below its line.
+    # A number is 4 units below its line.
     lines = {int(elo): float(y) - 4 for y, elo in re.findall(r'y="([\d.]+)" class="tick">(\d+)<', text)}
     height = (lines[1400] - lines[1600]) / 200
 
@@ -55,7 +55,7 @@ def test_an_unbounded_first_point_does_not_flatten_the_line() -> None:
     text = rating_chart(_points((2, 1500.0, 9000.0), (40, 1550.0, 50.0)), title=Html("x"))
     ticks = [int(elo) for elo in re.findall(r'class="tick">(\d+)</text>', text)]
     assert (min(ticks), max(ticks)) == (500, 2500)
-    # A single point has a picture, too.
+    # A single point has a picture as well.
     assert 'aria-label="From 1500? +/- 30 after 8 matches' in rating_chart(
         _points((8, 1500.0, 30.0)), title=Html("x")
     )
@@ -96,7 +96,7 @@ def test_what_a_judge_says_stands_beside_the_moves_and_in_the_curve() -> None:
     assert '<span class="key j">solver</span>' in text
     match = played("connect-four", "4 4 4 5 4 5 4", over="first")
     (line,) = re.findall(r'<polyline points="([^"]+)" class="line j">', str(curve(match, judged, "solver")))
-    # Of the positions after 1, 3, 4, 5 and 6 plies.
+    # The positions after 1, 3, 4, 5 and 6 plies.
     assert len(line.split()) == 5
     assert "line j" not in str(curve(match))
 

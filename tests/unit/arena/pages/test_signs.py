@@ -1,4 +1,4 @@
-"""What tables of ratings and places, and pages that wait, say to a reader who is new to them."""
+"""Explanations beside ratings and places, and on pages that wait for data."""
 
 from __future__ import annotations
 

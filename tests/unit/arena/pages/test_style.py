@@ -1,4 +1,4 @@
-"""The look of pages: readable in both schemes, small, and nothing that a strict security policy refuses."""
+"""The style of pages: readable in both colour schemes, small, and allowed by a strict security policy."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SHADES = re.findall(
 
 
 def _mixed(one: str, other: str, share: float) -> str:
-    """Return a colour of which `share` is the first one, as `color-mix(in srgb)` has it."""
+    """Return a mix of two colours with `share` of the first one, as `color-mix(in srgb)` computes it."""
     parts = [(int(one[place : place + 2], 16), int(other[place : place + 2], 16)) for place in (1, 3, 5)]
     return "#" + "".join(f"{round(share * a + (1 - share) * b):02x}" for a, b in parts)
 
 
 def _luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2.2."""
+    """Return the relative luminance of a colour as defined by WCAG 2.2."""
     parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
@@ -58,7 +58,7 @@ def test_text_can_be_read(scheme: dict[str, str], ground: str) -> None:
 def test_cells_of_the_crosstable_can_be_read(scheme: dict[str, str]) -> None:
     assert {name for name, _, _ in SHADES} == {f"h{number}" for number in (1, 2, 3, 5, 6, 7, 8)}
     assert ".grid td a { color: inherit;" in STYLE
-    # The first shade is the strongest: its rule names several and is narrowed by the next ones.
+    # The first shade is the strongest: its rule names several elements and is narrowed by the next rules.
     assert ".h0, .h1, .h2, .h3 { background: color-mix(in srgb, var(--loss) 26%" in STYLE
     for name, colour, share in [*SHADES, ("h0", "loss", "26")]:
         ground = _mixed(scheme[colour], scheme["card"], int(share) / 100)

@@ -1,4 +1,4 @@
-"""Files of openings: what they may hold, and errors that name file and line."""
+"""Files of openings: allowed content, and errors that name file and line."""
 
 from __future__ import annotations
 

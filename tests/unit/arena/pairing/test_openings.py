@@ -1,4 +1,4 @@
-"""Opening plans and the lists they give: defaults, order, length, warnings.
+"""Opening plans and the resulting lists: defaults, order, length, warnings.
 
 The lists of drawn openings: complete in number, well formed, consistent with search and each other.
 """
@@ -144,7 +144,7 @@ def test_order() -> None:
 
 
 def test_a_seed_means_the_same_openings_for_ever() -> None:
-    """Stored tournaments are enlarged by later releases."""
+    """Later releases must be able to enlarge stored tournaments."""
     assert listed("connect-four", "auto", seed=5, wanted=2) == [(0, 5, 5, 3), (2, 0, 0, 3)]
     assert listed("gomoku", "auto", seed=5, wanted=2) == [(110, 48, 99, 174), (70, 98, 81, 85)]
 
@@ -197,7 +197,7 @@ def test_samples_are_undecided_and_no_two_symmetric(spec: str, plan: str, plies:
 
 
 def test_samples_end_once_every_class_of_symmetric_positions_was_drawn() -> None:
-    """The first stone in tic-tac-toe is in the middle, in a corner or beside one."""
+    """The first stone in tic-tac-toe is in the middle, in a corner or beside a corner."""
     classes = {4: "middle"} | dict.fromkeys((0, 2, 6, 8), "corner") | dict.fromkeys((1, 3, 5, 7), "side")
     drawn = islice(sample_openings(GAMES["tic-tac-toe"], 1, seed=7), 9)
     assert sorted(classes[action] for (action,) in drawn) == ["corner", "middle", "side"]
@@ -210,7 +210,7 @@ def test_gomoku_samples_keep_near_the_centre() -> None:
 
 
 def test_sampling_ends_where_openings_run_out() -> None:
-    """Nobody escapes two in a row for 11 plies, but there are too many sequences to find out by listing."""
+    """No sequence of 11 plies avoids two in a row, but there are too many sequences to list."""
     game = load_game("connect-four:rows=3,cols=4,k=2")
     with pytest.raises(ConfigError, match="has 0 openings of 11 plies"):
         make_openings(game, OpeningPlan.parse("auto:plies=11"), seed=1, wanted=5)
@@ -296,7 +296,7 @@ def test_a_draw_leads_to_a_draw_two_plies_later(plies: int) -> None:
 
 
 def test_shipped_openings_agree_with_the_values_of_the_first_move() -> None:
-    """The middle column wins, the ones beside it draw (Allis 1988): so after the middle no reply draws."""
+    """The middle column wins, the ones beside it draw (Allis 1988), so no reply to the middle draws."""
     first_columns = {actions[0] for actions in drawn_openings(CONNECT_FOUR, 2)}
     assert 3 not in first_columns
     assert 2 in first_columns

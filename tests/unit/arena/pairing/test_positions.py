@@ -1,4 +1,4 @@
-"""Classes of symmetric positions, forced wins and exact values against known figures and plain search."""
+"""Classes of symmetric positions, forced wins and exact values: published figures and plain search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schedule: totals, sides, openings, order, and that more rounds only append."""
+"""The schedule: totals, sides, openings, order; more rounds only append matches."""
 
 from __future__ import annotations
 

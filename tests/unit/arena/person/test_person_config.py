@@ -1,4 +1,4 @@
-"""What defines a play: options, TOML, the command of its coordinator."""
+"""The configuration of a play: options, TOML, the command of its coordinator."""
 
 from __future__ import annotations
 

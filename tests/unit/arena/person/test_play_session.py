@@ -1,4 +1,4 @@
-"""The coordinator of a play: moves, refusals, undo, hints, resignation, new matches, and what is stored."""
+"""The coordinator of a play: moves, refusals, undo, hints, resignation, new matches, stored rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Callable[..., Played]]:
-    """Give what begins a play; all of them end with the test."""
+    """Yield a function that begins a play; all plays end with the test."""
     begun: list[Played] = []
 
     def one(settings: PlayConfig | None = None, gate: threading.Event | None = None) -> Played:
@@ -302,7 +302,7 @@ def test_a_play_ends_by_itself_where_nobody_comes(
         record = store.tournaments.find(played.record.id)
         assert record is not None
         assert record.state == "finished"
-    # Whoever came once is waited for.
+    # The coordinator waits for a person who has played before.
     wait_for(lambda: len(other.events("move")) >= 2)
     assert other.ask("undo", 1, 2) == "taken back"
     assert other.is_alive
@@ -329,7 +329,7 @@ def test_a_clock_runs_out(begin: Callable[..., Played]) -> None:
 
 def test_a_person_cannot_be_asked_again(begin: Callable[..., Played]) -> None:
     played = begin()
-    # An interrupt, which in a tournament lets running matches end: nobody would end this one.
+    # An interrupt lets running matches of a tournament finish; the match of a person would not be finished.
     played.signals.request = "stop"
     wait_for(lambda: not played.is_alive)
     with Store.open(played.path) as store:

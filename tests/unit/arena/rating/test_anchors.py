@@ -1,4 +1,4 @@
-"""Tables that hang on bots of known strength."""
+"""Tables whose ratings are relative to bots of known strength."""
 
 from __future__ import annotations
 

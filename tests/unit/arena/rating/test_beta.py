@@ -1,4 +1,4 @@
-"""Quantiles against SciPy's, over all magnitudes that statistics meet."""
+"""Quantiles compared with SciPy's, over all magnitudes that occur in statistics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SIZES = st.floats(-1.0, 7.9).map(lambda exponent: 10**exponent)
 @settings(max_examples=300, deadline=None)
 @given(a=SIZES, b=SIZES, p=st.sampled_from([0.025, 0.16, 0.5, 0.84, 0.975]))
 def test_below_a_quantile_of_beta_lies_its_share(a: float, b: float, p: float) -> None:
-    # SciPy's own quantiles miss their share by up to 1e-4 where one parameter is 10,000 times the other.
+    # SciPy's own quantiles are wrong by up to 1e-4 if one parameter is 10,000 times the other.
     odds = beta_log_odds(a, b, p)
     low, high = float(SPECIAL.expit(odds)), float(SPECIAL.expit(-odds))
     if min(low, high) > 1e-300:
-        # From the side that is small, since near 1 the complement would round away.
+        # Computed from the small tail, because near 1 the complement would be rounded away.
         share = SPECIAL.betainc(a, b, low) if odds < 0 else 1 - SPECIAL.betainc(b, a, high)
         assert float(share) == pytest.approx(p, abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""A small part of `make simulate`: intervals hold the truth in designs that are hard for ratings."""
+"""A small part of `make simulate`: intervals contain the true value in difficult designs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resampled openings: an independent check of the errors of the fit.
+"""Resampled openings, an independent check of the errors of the fit; and residuals and cycles.
 
 Where one number per bot does not describe the results.
 """

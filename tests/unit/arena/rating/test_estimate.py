@@ -67,7 +67,7 @@ def test_intervals_hold_the_truth_where_bots_are_far_apart_and_hypotheses_near(
 
 
 def test_intervals_hold_the_truth_after_short_tests_of_hypotheses_far_apart() -> None:
-    """Such tests end after 40 to 70 pairs also where the bots are close, and their score overstates."""
+    """Such tests end after 40 to 70 pairs even if the bots are close, and their score overstates."""
     cases = [(elo, WORLDS["biased openings"]) for elo in (30.0, 60.0)]
     found = measure_estimates(cases, SprtTest(elo0=0, elo1=100), 300, SEED)
     assert min(each.covered for each in found) >= 0.92
@@ -76,7 +76,7 @@ def test_intervals_hold_the_truth_after_short_tests_of_hypotheses_far_apart() ->
 
 
 def test_a_test_stopped_beyond_a_bound_has_the_estimate_of_a_decided_one() -> None:
-    """Between two looks, wins may take the ratio far beyond its bound; they must not lower the estimate."""
+    """Between two looks, wins may push the ratio far beyond its bound; they must not lower the estimate."""
     cells = (79, 148, 177, 200, 95)
     test = SprtTest(elo0=0, elo1=15)
     assert test.ratio(cells) == pytest.approx(2.89, abs=0.01)
@@ -89,13 +89,13 @@ def test_a_test_stopped_beyond_a_bound_has_the_estimate_of_a_decided_one() -> No
 
 
 def test_a_test_that_is_won_throughout_shows_a_large_difference() -> None:
-    """The length of the test alone would say 31 Elo."""
+    """The length of the test alone would suggest 31 Elo."""
     found = replace(end((0, 0, 0, 0, 728), "H1"), test=Hypotheses(elo0=0, elo1=1)).estimate()
     assert found.low > 800
 
 
 def test_ends_are_ordered() -> None:
-    """The sooner H1 is accepted the stronger the bot; an undecided one is weaker, H0 weaker still."""
+    """The sooner H1 is accepted, the stronger the bot; an undecided test ranks below, then H0."""
     at = [end(scaled(LONG, factor), "H1").estimate() for factor in (0.4, 0.7, 1, 2)]
     assert [each.elo for each in at] == sorted((each.elo for each in at), reverse=True)
     sides: tuple[Decision | None, ...] = ("H1", None, "H0")
@@ -116,7 +116,7 @@ def test_a_test_that_is_accepted_is_shown_less_than_its_score() -> None:
 
 
 def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -> None:
-    """For hypotheses close to each other the drift at an excess of t is t / (1 + t²)."""
+    """For hypotheses close to each other, the drift at an excess of t is t / (1 + t²)."""
     said = replace(USUAL, test=Hypotheses(elo0=-0.5, elo1=0.5, alpha=1e-9, beta=1e-9)).estimate()
     deviation = math.sqrt(moments([cell + 0.25 for cell in LONG]).variance)
     plain = moments(LONG)
@@ -130,7 +130,7 @@ def test_far_from_the_barriers_the_chance_is_that_of_the_normal_distribution() -
 
 @pytest.mark.parametrize("cells", [LONG, (7, 18, 30, 32, 23)])
 def test_an_end_has_its_chance_at_each_end_of_the_interval(cells: tuple[int, ...]) -> None:
-    """Computed once more by hand; the upper end of the short test lies where the drift is a line."""
+    """Recomputed independently; the upper end of the short test is in the range where the drift is linear."""
     said = end(cells, "H1").estimate()
     deviation = math.sqrt(moments([cell + 0.25 for cell in cells]).variance)
     t1 = 30 * math.sqrt(2) * math.log(10) / 800
@@ -161,7 +161,7 @@ def test_logistic_hypotheses_are_excesses_by_the_deviation_of_a_pair() -> None:
 
 @pytest.mark.parametrize(("decision", "num", "step"), [("undecided", 350, 6), ("H1", 204, 4), ("H0", 4, 4)])
 def test_a_test_says_how_it_ended(decision: SprtDecision, num: int, step: int) -> None:
-    """Looks at 344, 200 and 0 pairs come before."""
+    """The test was last checked after 344, 200 and 0 pairs."""
     cells = scaled(LONG, num / 350)
     said = SprtTest().estimate(SprtState(decision, num, 0.0, cells))
     side: Decision | None = None if decision == "undecided" else decision
@@ -202,7 +202,7 @@ def test_short_tests_are_plain() -> None:
     low, middle, high = plain_interval(cells, student=True)
     assert (found.low, found.elo, found.high) == pytest.approx((low, middle, high), abs=4)
     assert isinstance(found, SprtEstimate)
-    # From 40 pairs on the end counts.
+    # From 40 pairs on, the kind of end matters.
     forty = (5, 8, 10, 9, 8)
     assert end(forty, "H1").estimate() != end(forty, "H0").estimate()
 
@@ -332,7 +332,7 @@ def test_chances_grow_with_the_drift_and_fall_with_the_level(
 def test_in_the_end_a_motion_leaves_somewhere(drift: float, below: float, above: float) -> None:
     chance = chance_beyond(1e7, above, drift, -below, above)
     assert chance == pytest.approx(chance_beyond(1e7, -below, drift, -below, above), abs=1e-9)
-    # The martingale e to the minus 2 drift x: its mean at the end is 1.
+    # The martingale exp(-2 drift x) has the mean 1 at the end.
     if abs(drift) * max(below, above) < 8 and abs(drift) > 1e-3:
         mean = chance * math.exp(-2 * drift * above) + (1 - chance) * math.exp(2 * drift * below)
         assert mean == pytest.approx(1, rel=1e-6)

@@ -1,4 +1,4 @@
-"""The estimator against the same by other means, and what must leave it as it is."""
+"""The estimator compared with other computations of the same, and invariances of its result."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_field_maximises_the_likelihood_with_phi_times_leverage_virtual_matche
 
 
 def _without_prior(ratings: Ratings) -> FloatArray:
-    """Expected scores after the step of least squares that takes the virtual matches back, `[encounters]`."""
+    """Return expected scores after one least-squares step without the virtual matches, `[encounters]`."""
     solution = ratings.solution
     contrast = (
         np.eye(len(ratings.names))[ratings.encounters.low]
@@ -119,7 +119,7 @@ def _without_prior(ratings: Ratings) -> FloatArray:
 def test_a_chain_as_long_as_you_like_leaves_its_links_as_they_are(
     num: int, points: tuple[float, float], gap: int
 ) -> None:
-    # One pair between neighbours: every link fits exactly, and says nothing of how much results vary.
+    # One pair between neighbours: every encounter fits exactly, and shows nothing about the variation.
     matches = [
         match
         for one in range(num - 1)
@@ -282,7 +282,7 @@ def test_the_ends_of_a_gap_are_those_of_the_refitted_field() -> None:
     free = np.linalg.svd(contrast[None, :])[2][1:]
 
     def fall(start: FloatArray, directions: FloatArray) -> float:
-        """Return the least negative log-likelihood within reach of `start`."""
+        """Return the smallest negative log-likelihood that can be reached from `start` along `directions`."""
 
         def negative(step: FloatArray) -> float:
             point = start + step @ directions
@@ -303,7 +303,7 @@ def test_the_ends_of_a_gap_are_those_of_the_refitted_field() -> None:
 
 def test_singles_are_freed_of_the_first_players_advantage() -> None:
     rng = np.random.default_rng(9)
-    # Equal bots, and the first player takes 70 %; bot 0 moves first in all single matches.
+    # Equal bots, and the first player gets 70 %; bot 0 moves first in all single matches.
     results = [
         (float(one), 1 - float(other)) for one, other in rng.choice(2, size=(200, 2), p=(0.3, 0.7)).tolist()
     ]
@@ -359,7 +359,7 @@ def test_hopeless_gaps_are_finite(num: int) -> None:
 
 
 def test_the_first_pairs_of_a_ladder_can_be_rated() -> None:
-    """Trees of sweeps, in which Newton's method closes in slowly: these took 56 steps."""
+    """In trees of sweeps Newton's method converges slowly: these took 56 steps."""
     sweeps = "2-4 2-12 2-14 2-22 3-17 19-4 21-3 21-4 5-12 6-11 6-15 6-20 6-22 7-15 7-17 7-22 7-23"
     sweeps += " 17-12 20-14 17-16"
     draws = "0-4 0-23 3-19 4-7 4-8 5-16 5-23 7-21 8-12 12-20 13-18"

@@ -17,16 +17,16 @@ FITTED = np.array([300.0, 100.0, -50.0, -350.0])
 FALSE = np.array(
     [[1.0, -1.0, 1.0, -1.0], [-1.0, 1.0, -1.0, 1.0], [1.0, 1.0, -1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]]
 )
-"""Errors of replays in turn; over four of them they cancel."""
+"""Errors of successive replays; over four of them they cancel."""
 
 
 def _stretched(strength: FloatArray, number: int) -> FloatArray:
-    """An event that shows its field 1.25 times as wide as it is, up to 20 Elo."""
+    """Return the fit of a tournament that makes its field look 1.25 times as wide, up to 20 Elo."""
     return 1.25 * strength + 20 * FALSE[number % 4]
 
 
 def aways(fits: list[list[float]], slope: float, model: list[float]) -> list[list[float]]:
-    """Return the errors of replays, each corrected by its own slope: a twin of the rule, number by number."""
+    """Return the errors of replays, each corrected by its own slope, computed number by number."""
     noise = fmean(variance([fit[bot] / slope for fit in fits]) for bot in range(len(model)))
     found: list[list[float]] = []
     for fit in fits:
@@ -81,7 +81,7 @@ def test_a_replay_may_end_in_equal_ratings() -> None:
 
 
 def test_intervals_allow_for_the_error_of_the_correction_itself() -> None:
-    """Events of known bots whose fits are the wider in proportion, the narrower the field is."""
+    """Tournaments of known bots whose fits are wider in proportion, the narrower the field is."""
     rng = np.random.default_rng(8)
     num_events, held, fixed = 300, 0, 0
     for _ in range(num_events):
@@ -97,7 +97,7 @@ def test_intervals_allow_for_the_error_of_the_correction_itself() -> None:
         best, worst = int(np.argmax(truth)), int(np.argmin(truth))
         gap = found.gap(best, worst)
         held += gap.low <= truth[best] - truth[worst] <= gap.high
-        # Without slopes of their own the replays hold only the error of the fit.
+        # Without a slope for each replay, the errors include only that of the fit.
         narrow = student_quantile(40, 0.975) * math.hypot(0.12 * gap.elo, 20 / 1.3 * math.sqrt(2))
         fixed += abs(gap.elo - truth[best] + truth[worst]) <= narrow
     assert held / num_events == pytest.approx(0.95, abs=0.03)
@@ -105,14 +105,14 @@ def test_intervals_allow_for_the_error_of_the_correction_itself() -> None:
 
 
 def test_the_second_step_begins_where_the_first_one_ended() -> None:
-    """The field is shown the wider, the wider it is: replays of the fit itself would say 1.5."""
+    """A wide field is widened more than a narrow one; replays of the uncorrected fit alone would give 1.5."""
 
     def replay(strength: FloatArray, number: int) -> FloatArray:
         assert 0 <= number < 20
         return strength * (1 + strength[0] / 600)
 
     found = correct(FITTED, replay, 10)
-    # Once: 300 is shown as 450, slope 1.5, so 200; then 200 is shown as 267, slope 4/3.
+    # The first step: 300 looks like 450, slope 1.5, so 200; the second: 200 looks like 267, slope 4/3.
     assert found.slope == pytest.approx(4 / 3)
     assert found.strength[0] == pytest.approx(225)
 
@@ -126,8 +126,8 @@ def test_the_second_model_has_the_spread_of_the_truth(noise: float) -> None:
         return 1.25 * (strength + noise * FALSE[number % 4])
 
     found = correct(FITTED, replay, 8)
-    # The variance of errors over eight replays is 8 / 7 of their mean square; a tenth is true in any case.
-    # All bots err alike here, so that all are drawn together alike.
+    # The variance of errors over eight replays is 8/7 of their mean square; a tenth is true in any case. All
+    # bots have the same error here, so all are shrunk by the same factor.
     share = max(0.1, 1 - noise**2 * 8 / 7 / float(np.var(FITTED / 1.25))) ** 0.5
     assert seen[7] == pytest.approx(FITTED)
     assert seen[8] == pytest.approx(FITTED / 1.25 * share)
@@ -146,7 +146,7 @@ def test_replays_have_numbers_of_their_own() -> None:
 
 
 def test_gaps_allow_for_errors_that_two_bots_share() -> None:
-    # A slope of 1 and errors that leave the width alone: all replays have nearly that slope.
+    # A slope of 1 and errors that do not change the width: all replays have nearly that slope.
     found = correct(FITTED, lambda strength, number: strength + 16 * FALSE[number % 4], 40)
     for i, j, expected in ((0, 2, 16 * np.sqrt(2)), (0, 3, 32.0), (0, 1, 16 * np.sqrt(2))):
         gap = found.gap(i, j)
@@ -161,7 +161,7 @@ def test_gaps_allow_for_errors_that_two_bots_share() -> None:
 
 
 def test_what_the_slope_leaves_of_the_bias_is_error() -> None:
-    """One bot is always shown 40 Elo too high, another as much too low."""
+    """One bot always looks 40 Elo too strong, another 40 too weak."""
     shift = np.array([0.0, 40.0, 0.0, -40.0])
     shift -= FITTED * float(shift @ FITTED) / float(FITTED @ FITTED)
     found = correct(FITTED, lambda strength, _: strength + shift, 10)
@@ -200,7 +200,7 @@ def test_bots_with_wide_errors_are_drawn_together_most() -> None:
     square = sum((each - middle) ** 2 for each in means) / 4
     expected = [(each - middle) * (true / square) ** 0.5 for each in means]
     assert seen[8].tolist() == pytest.approx(expected)
-    # The first is 200 Elo above the second by its fit, and less than that in the model.
+    # The first bot is 200 Elo above the second by its fit, and less in the model.
     assert seen[8][0] - seen[8][1] < 150
 
 

@@ -36,7 +36,7 @@ def test_normalized_ratios_of_the_fixtures(
 
 
 def _most_likely(cells: FloatArray, elo: float, model: str) -> float:
-    """Log likelihood per trial by a general solver."""
+    """Return the log likelihood per trial, computed by a general solver."""
     observed, scores = cells / cells.sum(), np.linspace(0, 1, len(cells))
 
     def miss(law: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Sums on arrays against the same counted one by one."""
+"""Sums on arrays, compared with sums counted one by one."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_sums_are_those_of_the_clusters(matches: list[RatedMatch]) -> None:
 
 
 def _copies(num_moves: int, num: int) -> Encounters:
-    """Return `num` matches from one opening, of which so many went otherwise than the rest."""
+    """Return `num` matches from one opening, of which `num_moves` have other moves than the rest."""
     return encounters(
         MatchArrays(
             RatedMatch(0, 1, 1.0, number, 0, number if number < num_moves else "same")
@@ -131,7 +131,7 @@ def test_nine_of_ten_replays_must_be_alike_and_three_there() -> None:
 @pytest.mark.parametrize("sides", list(product([(0, 1), (1, 0)], repeat=3)))
 def test_of_three_matches_with_one_number_none_are_a_pair(sides: tuple[tuple[int, int], ...]) -> None:
     matches = [RatedMatch(*seats, 1.0, "pair", 0, number) for number, seats in enumerate(sides)]
-    # Another pair before and behind it, in the order of the hashes, stays one.
+    # Another pair before and after it, in the order of the hashes, changes nothing.
     others = [RatedMatch(*seats, 0.5, pair, 0, pair) for pair in range(8) for seats in ((0, 1), (1, 0))]
     found = encounters(MatchArrays(matches + others))
     assert found.ptnml.tolist() == [[0, 0, 8, 0, 0]]

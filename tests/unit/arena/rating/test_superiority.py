@@ -27,7 +27,7 @@ def test_the_level_whose_interval_ends_at_0_is_that_of_the_superiority(more: lis
 
 
 def test_the_error_of_the_advantage_is_that_of_a_share() -> None:
-    """With pairs of equal bots the advantage is the log-odds of the first players' share, plus four draws."""
+    """With pairs of equal bots, the advantage is the log-odds of the first players' share plus four draws."""
     results = [(1.0, 0.0)] * 250 + [(0.0, 1.0)] * 150
     ratings = rate(pairs(0, 1, results), 2)
     num, share = 804, (2 * 250 + 2) / 804

@@ -13,7 +13,7 @@ POINTS = {"+": 1.0, "=": 0.5, "-": 0.0}
 
 
 def _published(name: str) -> tuple[list[Meeting], list[list[float]]]:
-    """Return the games of a chess tournament, and the figures published for each player."""
+    """Return the games of a published chess tournament, and the published figures of each player."""
     meetings: list[Meeting] = []
     players: list[list[float]] = []
     for line in (Path(__file__).parent / name).read_text(encoding="utf-8").splitlines():
@@ -38,7 +38,7 @@ def test_sonneborn_berger_of_a_published_round_robin() -> None:
     meetings, players = _published("uz-chess-cup-2025.txt")
     found = tie_breaks(meetings, len(players))
     assert [[each.points, each.sonneborn_berger, each.wins] for each in found] == players
-    # In a round robin everybody has met everybody else.
+    # In a round robin all players have met.
     assert {each.buchholz + each.points for each in found} == {45.0}
     # The three winners against one another: the third beat both, the others drew.
     assert [each.direct for each in found[:3]] == [0.5, 0.5, 2.0]
@@ -80,7 +80,7 @@ def test_who_has_not_played_is_last() -> None:
     )
 )
 def test_sums_agree_with_a_table_of_all_against_all(rows: list[tuple[int, int, int, int]]) -> None:
-    """The twin knows no meetings but a list of opponents a bot, in plain loops."""
+    """The reference uses only a list of opponents per bot, in plain loops."""
     meetings = [
         Meeting(one, other, won / 2, lost / 2, won // 2, lost // 2)
         for one, other, won, lost in rows
@@ -124,6 +124,6 @@ def test_each_tie_break_decides_when_those_before_are_equal(place: int) -> None:
     names = ("points", "buchholz", "cut_one", "median", "sonneborn_berger", "direct", "wins")
     fields = {name: getattr(equal, name) for name in names}
     better = type(equal)(**{**fields, names[place]: fields[names[place]] + 1})
-    # What comes behind may be as bad as it likes.
+    # Later tie-breaks do not matter, however high they are.
     worse = type(equal)(**{**fields, **{name: fields[name] + 9 for name in names[place + 1 :]}})
     assert places([worse, better]) == [2, 1]

@@ -1,4 +1,4 @@
-"""What a bot prints in a match is kept with its ply, and bounded."""
+"""Output of a bot in a match is stored with its ply, and bounded."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def test_a_bot_may_close_its_stderr(connect: Callable[[str], Connection]) -> Non
 
 
 class SlowPoll:
-    """Waits longer than it was asked to, as on a machine with other work."""
+    """A poll that waits too long, as on a busy machine."""
 
     def __init__(self, late_s: float) -> None:
         self._late_s = late_s
@@ -97,7 +97,7 @@ def test_what_the_bot_computed_before_a_delay_is_not_its_cause(connect: Callable
     process = connect("import time; time.sleep(60)").process
     connection = Connection(process, Limits(), cores={0})
     began, used_s = time.monotonic(), 0.1
-    # It computes at first, and then sleeps: nothing is used in the last wait.
+    # The bot computes first and then sleeps, so it uses no CPU in the last wait.
     connection.cpu_s = lambda: min(used_s, time.monotonic() - began)
 
     connection.send(Pong(n=1))
@@ -124,7 +124,7 @@ def test_without_a_descriptor_for_its_life_the_process_is_asked(
         raise OSError
 
     monkeypatch.setattr(os, "pidfd_open", refuse)
-    # It lives until it is sent something, and its child keeps its output open.
+    # The program lives until it gets a message, and its child keeps its output open.
     connection = connect("import os; os.read(0, 99); os.fork() and os._exit(0); os.read(0, 9)")
     connection.refuse_leftovers()
     connection.send(Pong(n=1))
@@ -158,7 +158,7 @@ def test_the_last_words_of_a_process_with_a_child_are_heard(connect: Callable[[s
 
 
 class OnlyItsEnd:
-    """Reports that a process has ended, and not that there is output of it."""
+    """A poll that reports the end of a process, but not its output."""
 
     def __init__(self, life: int | None) -> None:
         self._life = life
@@ -234,7 +234,7 @@ def test_a_slow_pulse_is_a_lag(connect: Callable[[str], Connection]) -> None:
 
 
 class OnceSlowPoll:
-    """Waits 200 ms too long at first, and then as it is told; its clock knows no other delay."""
+    """A poll that waits 200 ms too long the first time, on a simulated clock without other delays."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -251,7 +251,7 @@ class OnceSlowPoll:
 
 @pytest.mark.parametrize(
     ("used_part", "expected_s"),
-    # What the bot computed meanwhile is its own time; with most of its core it is why the referee waited.
+    # CPU time that the bot used meanwhile does not count; a bot that used most of its core caused the wait.
     [(0.0, 0.2), (0.4, 0.126), (0.7, 0.0)],
 )
 def test_a_delay_of_the_referee_near_a_deadline_is_given_back(
@@ -260,19 +260,19 @@ def test_a_delay_of_the_referee_near_a_deadline_is_given_back(
     process, clock = connect("import time; time.sleep(60)").process, OnceSlowPoll()
     connection = Connection(process, Limits(), cores={0})
     connection.cpu_s = lambda: used_part * clock.now
-    # A busy machine delays the test itself by more than what is measured here.
+    # A busy machine delays the test itself by more than the measured time.
     with monkeypatch.context() as patch:
         patch.setattr(time, "monotonic", clock.monotonic)
         connection.send(Pong(n=1))
         began = clock.now
-        # Two margins before the deadline it begins to count: 10 ms after the question.
+        # Counting begins two margins before the deadline: 10 ms after the request.
         connection.starts_to_use(connection.cpu_s(), began + 0.11, 0.05)
         connection._poll = clock  # type: ignore[assignment]  # noqa: SLF001
         assert connection.receive(began + 0.11) is None
         found_s = connection.given_back_s()
     assert found_s == pytest.approx(expected_s, abs=0.001)
     assert clock.now >= began + 0.11 + expected_s - 0.001
-    # The next thing that is sent is no question.
+    # The next message is not a request.
     connection.send(Pong(n=1))
     assert connection.given_back_s() == 0
     connection.close()
@@ -285,7 +285,7 @@ def test_no_more_is_given_back_than_the_most(connect: Callable[[str], Connection
     connection.starts_to_use(0.0, began + 0.01, 0.0)
     connection._poll = SlowPoll(1.5)  # type: ignore[assignment]  # noqa: SLF001
     assert connection.receive(began + 0.01) is None
-    # Without a margin a second is the most.
+    # Without a margin at most a second is given back.
     assert connection.given_back_s() == 1.0
     assert connection.kept_s() > 1.4
     connection.close()

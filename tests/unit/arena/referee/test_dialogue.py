@@ -1,4 +1,4 @@
-"""What the referee accepts of a bot before a match: greeting, readiness, signs of life."""
+"""Messages of a bot that the referee accepts before a match: greeting, readiness, pings."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ for line in sys.stdin:
             answer[name] = asked[value[0]] + value[1]
     print(json.dumps(answer), flush=True)
 """
-"""Answers each message with the same fields; `[NAME, MORE]` stands for the field of the message plus more."""
+"""Answers each message with the same fields; `[NAME, MORE]` stands for the message's field NAME plus MORE."""
 HELLO = {"type": "hello", "protocol": 1, "name": "a", "version": "1", "games": [], "nonce": ["nonce", ""]}
 
 
 @pytest.fixture
 def answers() -> Iterator[Answers]:
-    """Return a function that starts a program which gives one answer to everything."""
+    """Yield a function that starts a program which gives the same answer to every message."""
     connections: list[Connection] = []
 
     def start(told: dict[str, object], **more: object) -> Connection:

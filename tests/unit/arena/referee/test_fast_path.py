@@ -1,4 +1,4 @@
-"""A match on the fast path is the match without it: every answer a bot may give, on an injected clock."""
+"""The fast path equals the normal path of a match for every answer of a bot, with a simulated clock."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class World:
 
 
 class Talkative(PlayResult, frozen=True):
-    """A result of a bot author's own class."""
+    """A result of a class of the bot's author."""
 
 
 class Bot:
-    """Behaves as told, answer by answer, and plainly from then on."""
+    """A bot that behaves as a test specifies, answer by answer, and then normally."""
 
     def __init__(self, world: World, behaviours: Iterator[Behaviour]) -> None:
         self._world = world
@@ -135,7 +135,7 @@ behaviours = st.lists(st.sampled_from([*["plain"] * 8, *HARMLESS]), max_size=12)
 
 
 class Case(NamedTuple):
-    """What a match is made of."""
+    """The parameters of a match."""
 
     first: list[str]
     second: list[str]
@@ -145,7 +145,7 @@ class Case(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What came of it."""
+    """The result of a match."""
 
     result: MatchResult
     limits: list[Limit]
@@ -153,11 +153,11 @@ class Played(NamedTuple):
 
 
 def ignore(_ply: int, _action: int, _answer: Answer) -> None:
-    """Stand for a hook, which keeps a match off the fast path."""
+    """A hook that does nothing; with a hook a match does not use the fast path."""
 
 
 def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, is_fast: bool = True) -> Played:
-    """Play on the injected clock; the limits are those the first bot saw."""
+    """Play with the simulated clock; the returned limits are those that the first bot saw."""
     world = World()
     asked: list[int] = []
 
@@ -184,7 +184,7 @@ def play(monkeypatch: pytest.MonkeyPatch, case: Case, *, is_fast: bool = True) -
 
 
 def without_frames(result: MatchResult) -> MatchResult:
-    """Keep of tracebacks the error alone: where the referee called from is not the same."""
+    """Keep only the error of tracebacks, because the frames of the referee differ."""
     if result.fault is None or "stderr" not in result.fault:
         return result
     last = str(result.fault["stderr"]).splitlines()[-1]
@@ -243,7 +243,7 @@ def test_what_is_not_plain_is_judged(monkeypatch: pytest.MonkeyPatch, fatal: str
 def test_times_and_words_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     result, _, _ = play(monkeypatch, Case(["plain", "slow", "value"], ["text"], opening=(3,)))
 
-    # The opening's move was the first player's, so the second one begins.
+    # The opening has one move, by the first player, so the second player begins.
     assert result.times_ms[:6] == (0, 0, 0, 0, 30, 0)
     said = [None if info is None else (info.value, info.text) for info in result.infos]
     assert said[:7] == [

@@ -108,7 +108,7 @@ def test_a_check_sees_what_goes_wrong_unasked(
     seat = make_seat(mode, ponders=True)
     start(seat)
     ask(seat)
-    # The second line may still be on its way.
+    # The second line may not have arrived yet.
     while (fault := seat.check()) is None:
         pass
     assert fault.termination == termination
@@ -156,7 +156,7 @@ def test_a_busy_bot_is_killed_at_once(
     began = time.monotonic()
     seat.close()
     assert seat.pid is None
-    # A bot that is asked to quit first would have the 60 seconds.
+    # A bot that is first asked to quit would get 60 seconds.
     assert time.monotonic() - began < 30
 
 
@@ -206,7 +206,7 @@ def test_a_process_that_idled_must_answer_a_ping(
     seat = make_seat(name)
     start(seat)
     pid = seat.pid
-    # Idle for ever, and no time wasted on the one that never answers.
+    # Every pause counts as long, and the bot that ignores pings has little time to answer.
     monkeypatch.setattr("arena.referee.hosted._IDLE_S", -1.0)
     if name == "ignores-ping":
         monkeypatch.setattr("arena.referee.hosted._PING_S", 0.1)
@@ -284,7 +284,7 @@ def test_what_is_kept_of_the_words_is_of_the_process_that_plays(ponders: bool) -
 
 
 def test_a_bot_that_fails_after_its_match_is_at_fault() -> None:
-    # It is stopped until it has to get ready, so that this is when it fails.
+    # The bot is stopped until it has to get ready, so that it fails at that time.
     seat = one_match_seat(1, "fails", ponders=False)
     start(seat)
     ask(seat)
@@ -313,7 +313,7 @@ def test_a_bot_that_hangs_after_its_match_is_replaced(monkeypatch: pytest.Monkey
         pids.add(seat.pid)
         assert isinstance(ask(seat), Answer)
         end(seat)
-    # Three starts and two waits; one that was waited for with all of its time would take 60 seconds.
+    # Three starts and two waits; a wait of the full time would take 60 seconds.
     assert (len(pids), time.monotonic() - began < 30) == (3, True)
     seat.close()
 
@@ -371,7 +371,7 @@ def writer(num_files: int, then: str) -> HostedSeat:
 
 
 def test_what_a_bot_wrote_stays_and_a_process_that_wrote_much_is_replaced() -> None:
-    # Home and cache are entries too: 2 + 3 matches of 3 files are over half of 20.
+    # Home and cache count as entries: 2 + 3 matches of 3 files are over half of 20.
     seat, pids = writer(3, "answers"), list[int | None]()
     for _ in range(5):
         assert start(seat) is None

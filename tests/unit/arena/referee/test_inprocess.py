@@ -23,7 +23,7 @@ CONTROL = TimeControl.parse(None, 30, 100)
 
 
 class Scripted:
-    """Answers what it is told to."""
+    """A bot with given answers."""
 
     def __init__(self, play: Callable[[State, Limit], PlayResult]) -> None:
         self._play = play
@@ -33,7 +33,7 @@ class Scripted:
 
 
 class Lasting(Scripted):
-    """Stays for many matches."""
+    """A bot that is reused for many matches."""
 
     def __init__(self, play: Callable[[State, Limit], PlayResult]) -> None:
         super().__init__(play)
@@ -209,7 +209,7 @@ def test_it_cannot_be_asked_before_its_start() -> None:
 
 
 def test_a_suspended_machine_is_no_fault_of_the_bot(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Suspending the machine for a test is out of the question.
+    # The machine cannot be suspended for a test.
     monkeypatch.setattr("arena.referee.inprocess.suspended_s", time.monotonic)
     hasty = TimeControl(mode="move", move_ms=1, margin_ms=0)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BUSY = "print('x', flush=True)\nwhile True: pass"
 ROUNDING_S = 1e-9
-"""Waits are added one by one: the sum may differ from one difference by the rounding of floats."""
+"""Waits are added one by one, so the sum may differ from a single difference by rounding of floats."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_a_stopped_process_uses_nothing(busy: int) -> None:
     pause.look_around()
     pause.stop()
     os.waitpid(busy, os.WUNTRACED)
-    # A process tells that it stopped just before it leaves its core: its last microseconds are counted later.
+    # A process reports its stop just before it leaves its core, so its last microseconds are counted later.
     stopped = pause.cpu_s()
     here = sum(os.times()[:2])
     while sum(os.times()[:2]) < here + 0.05:
@@ -103,7 +103,7 @@ def test_threads_that_ended_and_children_are_measured() -> None:
         pause.look_around()
         pause.begin()
         pause.stop()
-        # Its parent sleeps: what is used now is the child's.
+        # Its parent sleeps, so CPU time used now is the child's.
         wait_until_computed(pause, 0.02)
         pause.settle()
         assert pause.idle_cpu_s >= 0.02

@@ -1,4 +1,4 @@
-"""What counts as waiting for others: sums by hand, then bots that are starved or starve themselves."""
+"""What counts as waiting for other processes: computed by hand, then with bots that are starved."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     ("kept_s", "asleep_s", "computed_s", "expected"),
     [
         (0.0, 0.0, 0.0, False),
-        # Late in spite of what it was given back: up to 2 s, it loses.
+        # Late in spite of the time given back, which is at most 2 s: it loses.
         (1.999, 0.0, 0.0, False),
         (2.0, 0.0, 0.0, True),
         (2.0, 0.0, 1.0, True),
@@ -69,15 +69,15 @@ def test_how_long_before_a_deadline_delays_are_given_back(margin_s: float, near:
 @pytest.mark.parametrize(
     ("waited_s", "idle_s", "used_s", "expected"),
     [
-        # One core, 100 ms. Others had it for 80 of them.
+        # One core, 100 ms; other processes had it for 80 of them.
         (0.08, [0.0], 0.02, 0.08),
-        # What a bot waited is the most there can be.
+        # The bot's own wait is the upper bound.
         (0.03, [0.0], 0.02, 0.03),
-        # Many threads of it waited for each other; the core was theirs, or idle.
+        # Many of its threads waited for each other; the core was the bot's, or idle.
         (0.09, [0.5], 0.05, 0.0),
         (0.05, [0.05], 0.05, 0.0),
         (0.05, [0.04], 0.05, 0.01),
-        # Two cores: as long as one is idle, nobody waits.
+        # Two cores: while one is idle, no process waits.
         (0.08, [0.1, 0.0], 0.02, 0.0),
         (0.08, [0.07, 0.0], 0.02, 0.03),
         (0.08, [0.0, 0.0], 0.15, 0.05),
@@ -112,7 +112,7 @@ def test_elsewhere_no_suspend_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_suspend_while_this_runs() -> None:
-    # This process may have to wait for a core between two clocks, but not at every try.
+    # This process may itself have to wait between two clocks, but not at every try.
     assert min(abs(suspended_s() - suspended_s()) for _ in range(100)) < 0.01
 
 
@@ -123,11 +123,11 @@ TICK_S = 0.01
 
 
 NOW = (0.0, 0.0)
-"""A deadline, and its margin: there is a look at every beat."""
+"""Deadline and margin of 0: the watch looks at every beat."""
 
 
 class World:
-    """A bot that waits and runs as it is told, on cores that are idle as they are told."""
+    """A simulated bot that waits and runs, on simulated cores."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, cores: int = 1) -> None:
         self.now = self.used_s = self.own_s = 0.0
@@ -153,7 +153,7 @@ class World:
         return self._progress
 
     def beat(self, waited_s: float, ran_s: float, idle_s: float = 0.0, clock_s: float | None = None) -> None:
-        """Pass 10 ms; `clock_s` is what the clock of the process says of `ran_s`."""
+        """Advance the time by 10 ms; `clock_s` is what the clock of the process reports of `ran_s`."""
         self.now += 0.01
         self.used_s += ran_s if clock_s is None else clock_s
         for core in self.idle_s:
@@ -192,7 +192,7 @@ def test_when_there_is_a_look(world: World, deadline: float, margin_s: float, lo
 
 def test_a_starved_bot(world: World) -> None:
     world.starvation.begin(*NOW)
-    # Counted from the first look on, less a tick.
+    # Counted from the first look on, minus a tick.
     for _ in range(10):
         world.beat(0.01, 0.0)
     assert world.waited_ms() == 80
@@ -242,7 +242,7 @@ def test_what_the_referee_uses_is_not_the_doing_of_others(world: World) -> None:
     for _ in range(10):
         world.own_s += 0.008
         world.beat(0.01, 0.0)
-    # 90 ms since the first look, less a tick, and 72 of the referee.
+    # 90 ms since the first look, minus a tick, and 72 of the referee.
     assert world.waited_ms() == 8
 
 
@@ -277,10 +277,10 @@ def test_nothing_is_looked_for_at_first() -> None:
 def busy(core: int, number: int) -> Generator[None]:
     code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
     command = [sys.executable, "-I", "-S", "-c", code]
-    # A session of its own for each: the kernel divides a core among sessions first.
+    # Each has a session of its own, because the kernel first divides a core among sessions.
     started = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]  # noqa: S603
     try:
-        # Until its interpreter has started, a process takes nothing from the bot.
+        # Until its interpreter has started, a process takes no time from the bot.
         while any(os.sched_getaffinity(each.pid) != {core} for each in started):
             time.sleep(0.005)
         yield
@@ -329,7 +329,7 @@ TRIES = 5
 
 
 def shown(play_one: Callable[[], MatchResult], is_seen: Callable[[MatchResult], bool]) -> MatchResult:
-    """Return the first result in which something is seen, or the last of some tries.
+    """Return the first result that satisfies a condition, or the last of some tries.
 
     A virtual machine may lose a processor to its host for a moment: its kernel charges the process that runs,
     or the referee itself is late. A bot is then not seen to wait.
@@ -343,7 +343,7 @@ def shown(play_one: Callable[[], MatchResult], is_seen: Callable[[MatchResult], 
 
 @needs_linux
 def test_a_bot_that_others_starve_is_not_blamed(good: HostedSeat) -> None:
-    # It computes until its time is nearly over; the referee, which sleeps, is on time itself.
+    # The bot computes until its time is nearly over; the referee, which sleeps, is on time itself.
     core = max(os.sched_getaffinity(0))
 
     def play_one() -> MatchResult:
@@ -392,5 +392,5 @@ def test_threads_that_crowd_each_other_out_prove_no_more_than_what_others_had(
     wall_ms = 1000 * (time.monotonic() - began)
     used_ms = float(str((result.fault or {})["cpu_ms"]))
     others_ms = max(0.0, wall_ms - 1000 * (idle_s({core})[core] - idle) - used_ms)
-    # On a quiet machine nearly nothing. Its start, and the good bot, are others here.
+    # On a quiet machine nearly zero. Its start, and the good bot, take other time here.
     assert queued_ms(result) <= max(10.0, others_ms)

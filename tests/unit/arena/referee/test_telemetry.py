@@ -1,4 +1,4 @@
-"""What a match passes on while it is played, and what it makes of an arena that was too slow."""
+"""Events that a match passes on while it is played, and its verdict if the arena was too slow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 HOSTILE = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 GAME = load_game("tic-tac-toe")
-# Long enough for a bot on a busy machine to say what it says in the first of them.
+# Long enough for a bot on a busy machine to send what it sends in the first of them.
 SHORT = TimeControl(mode="move", move_ms=600)
 PATIENT = TimeControl(mode="move", move_ms=20_000)
 
@@ -73,23 +73,24 @@ def block(*_: object) -> None:
 
 
 def test_a_late_bot_is_given_back_what_a_late_arena_took_and_no_more(good: HostedSeat) -> None:
-    # The arena reads nothing for 700 ms, from long before the end of its 600 ms on; and it never answers.
+    # The arena reads nothing for 700 ms, beginning long before the end of the bot's 600 ms; the bot never
+    # answers.
     result = play("info-then-sleep", good, block)
 
     assert (result.outcome, result.termination, result.fault_player) == ("second", "time_move", 0)
     assert result.fault is not None
     lag_ms, given_back_ms = (float(result.fault[key] or 0) for key in ("sched_lag_ms", "given_back_ms"))
     assert lag_ms >= 690
-    # What was before two margins before the deadline, 550 ms, does not count.
+    # Delays earlier than two margins before the deadline, at 550 ms, do not count.
     assert 100 <= given_back_ms <= lag_ms - 100
     assert 0 <= float(result.fault["overrun_ms"] or 0) - 50 - given_back_ms <= 250
 
 
 def test_an_answer_that_a_late_arena_reads_late_is_in_time(good: HostedSeat) -> None:
-    # It remarks something and answers 50 ms later, while the arena does not read for 700.
+    # The bot sends a remark and answers 50 ms later, while the arena does not read for 700 ms.
     remarks = 'send(type="info", id=id, depth=1); time.sleep(0.05)'
     bot = HostedSeat(ProcessSettings(wire_bot(remarks)), name="bot", version="1")
-    # Charged with more than its time and the margin, its clock would be over at its next move.
+    # If it were charged more than its time and the margin, its clock would be over at its next move.
     clock = TimeControl.parse("0.6+0.6", None, None)
     setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(clock, PATIENT))
     answers: list[Answer] = []
@@ -133,14 +134,14 @@ def test_a_stall_can_be_made_to_count(good: HostedSeat, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    # Only what never gets ready is given a short time for that: others may need it on a busy machine.
+    # Only bots that never get ready have a short time for it; others may need more on a busy machine.
     ("name", "init_s", "verdict"),
     [("sleep", 20.0, "time_move"), ("never-ready", 0.5, "init_timeout")],
 )
 def test_a_suspended_machine_is_no_fault(
     name: str, init_s: float, verdict: str, good: HostedSeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Suspending the machine for a test is out of the question.
+    # The machine cannot be suspended for a test.
     monkeypatch.setattr(hosted, "suspended_s", time.monotonic)
     result = play(name, good, init_s=init_s)
 
@@ -150,8 +151,8 @@ def test_a_suspended_machine_is_no_fault(
 
 
 def test_how_a_bot_ended_is_known_although_it_ends_late(good: HostedSeat) -> None:
-    # The pipes of a process that dies are closed before its death is reported; here a second before, as on a
-    # machine with other work.
+    # The pipes of a dying process are closed before its death is reported; here a second before, as on a busy
+    # machine.
     command = wire_bot("import os; os.close(1); time.sleep(1); os._exit(3)")
     bot = HostedSeat(ProcessSettings(command), name="bot", version="1")
     setup = MatchSetup(id="m", labels=("A", "B"), seeds=(1, 2), controls=(PATIENT, PATIENT))

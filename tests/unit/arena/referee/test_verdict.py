@@ -70,7 +70,7 @@ def trace(*frames: str, error: str) -> str:
 
 
 HOST = f"{arena_plugins.__path__[0]}/host.py:140"
-"""The frame in which every traceback of a hosted bot begins."""
+"""The frame with which every traceback of a hosted bot begins."""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ HOST = f"{arena_plugins.__path__[0]}/host.py:140"
             "noise\n" + trace(HOST, r"C:\bots\bot.py".replace(":", "") + ":4", error="KeyError: 'd'"),
             " in bot.py:4",
         ),
-        # The line that called a library says more than one of the library.
+        # The line that called a library is more useful than a line of the library.
         (
             trace(
                 HOST, "/bot/bot.py:5", "/v/lib/python3.11/site-packages/numpy/x.py:7", error="KeyError: 'd'"
@@ -90,11 +90,11 @@ HOST = f"{arena_plugins.__path__[0]}/host.py:140"
             " in bot.py:5",
         ),
         (trace(HOST, "/usr/lib/python3.11/json/decoder.py:3", error="KeyError: 'd'"), " in decoder.py:3"),
-        # A bot that reports an error of which it printed no traceback, or another one's.
+        # A bot that reports an error without a traceback, or after the traceback of another one.
         ("", ""),
         ("KeyError: 'd'", ""),
         (trace("/bot/bot.py:41", error="IndexError: 4"), ""),
-        # What was printed earlier is another exception; what is chained belongs to the last one.
+        # Earlier output may be of another exception; chained exceptions belong to the last one.
         (
             trace("/bot/old.py:1", error="OSError: x") + "\n" + trace(HOST, error="KeyError: 'd'"),
             "",

@@ -1,4 +1,4 @@
-"""Addresses: every form finds what it names, and what is printed is found again."""
+"""Addresses: every form finds what it names, and printed addresses are found again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """A store with `cup/5`, and `spring`: 1 played, 2 void and then played, 3 void twice, others not yet."""
+    """Yield a store with `cup/5`, and `spring`: 1 played, 2 void then played, 3 void twice, rest unplayed."""
     with Store.open(tmp_path / "arena.db") as opened:
         older = add_cup(opened, name="cup/5", num=5)
         opened.matches.save([older.match(2)])
@@ -155,7 +155,7 @@ def test_names_that_one_may_have(store: Store) -> None:
 
 @pytest.fixture(scope="module")
 def trio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """Return a store with one tournament of three bots, the third under a given name."""
+    """Yield a store with one tournament of three bots, the third with the option `name=`."""
     bots = [
         bot("mcts", identity="7f3a9c" + "0" * 58),
         bot("mcts", spec="mcts:playouts=20", identity="7f3a9d" + "0" * 58, version="0.2.0"),

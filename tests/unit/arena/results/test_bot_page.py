@@ -1,4 +1,4 @@
-"""A bot's page and head-to-heads over random stores against counts by brute force and the crosstable."""
+"""A bot's page and head-to-heads over random stores, compared with brute force and the crosstable."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _BOTS = ("a", "b", "c", "d")
 
 
 class _World(NamedTuple):
-    """A store and all that it holds, read match by match."""
+    """A store and all its matches, read one by one."""
 
     store: Store
     matches: list[StoredMatch]
     pools: dict[int, str]
-    """By tournament."""
+    """Pool of each tournament."""
     grades: dict[int, tuple[float | None, ...]]
-    """Losses by match, of the solver."""
+    """Losses of each match by the solver's grades."""
 
     def counted(self, *, rated: bool = True) -> list[StoredMatch]:
-        """Return the matches that tables count."""
+        """Return the matches that count in tables."""
         return [
             match
             for match in self.matches

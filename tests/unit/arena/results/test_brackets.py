@@ -21,7 +21,7 @@ def _event(num: int) -> tuple[SimulatedEvent, KnockoutSchedule]:
 
 
 def _level_until_played_on(match: PlannedMatch) -> float:
-    """Seats 0 and 3 are level for two matches, and seat 3 wins the others."""
+    """Return points for which seats 0 and 3 are level for two matches, and seat 3 wins the others."""
     if {match.first, match.second} == {0, 3}:
         return 0.5 if match.match_no < 2 else 0.0
     return 1.0

@@ -1,4 +1,4 @@
-"""One language for conditions: text, options, form and URL mean the same, and the store takes all of it."""
+"""One filter language: text, options, form and URL mean the same, and the store supports all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates go by rated matches of the same bots, limit and tier, and by nothing else."""
+"""Estimated durations use only rated matches of the same bots, limit and tier."""
 
 from __future__ import annotations
 

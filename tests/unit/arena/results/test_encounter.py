@@ -1,4 +1,4 @@
-"""Running scores agree with the count at the end."""
+"""Running scores equal the final count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines that other programs parse, and what they say where results bound nothing."""
+"""Lines that other programs parse, also if results bound a gap on one side only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A forfeit belongs to the loser, a void match to nobody: in tables, lists of bots, quarantine and live."""
+"""A forfeit counts for the loser, a void match for no bot: in tables, lists, quarantine and live views."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FAULTS = {
     "init_crash",
     "disconnect",
 }
-"""As docs/reference/protocol.md lists them."""
+"""The faults of docs/reference/protocol.md."""
 
 
 class _Match(NamedTuple):
@@ -84,7 +84,7 @@ def test_everybody_who_counts_forfeits_counts_the_same(tmp_path: Path) -> None:
         by_seat = count_forfeits(tallies, lambda tally: (tally.first_seat, tally.second_seat))
         faults = past_view(store, cup.record, {}).faults
         (table,) = standings(store, cup.record)
-    # Odd matches are those in which `a` moves first.
+    # In odd matches `a` moves first.
     assert by_seat == {1: {"crash": 2, "time_move": 1}}
     assert faults == {"b": {"crash": 2, "time_move": 1}}
     rows = {row.name: row for row in table.rows}

@@ -1,4 +1,4 @@
-"""Ratings over time are those of full refits at the same moments, kept or scanned.
+"""Ratings over time equal full refits at the same moments, whether stored or computed by a scan.
 
 Sums of matches that are gathered by encounter equal those of all matches at once, with less memory.
 """
@@ -43,7 +43,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def play(cup: Cup, store: Store, first: int, last: int, *, seed: int = 3) -> None:
-    """Store matches of a cup with random results, and a void attempt before every fifth."""
+    """Store matches of a tournament with random results, and a void attempt before every fifth."""
     rng = random.Random(seed + first)  # noqa: S311 - results of a test
     for number in range(first, last + 1):
         voids = [cup.void(number)] if number % 5 == 0 else []
@@ -194,7 +194,7 @@ def test_void_matches_leave_what_was_read_before(store: Store) -> None:
     last = store.matches.last_id(cup.record.id)
     declare_void(store, [cup.record.id], [last - 3], "an engine helped")
     history.update(store)
-    # The points from that match on are gone; the one of now is kept in their place.
+    # The points from that match on are deleted; a current one is stored in their place.
     assert [point.num_matches for point in history.points] == [20, 29]
     assert_true(store, cup.record, history.points)
     declare_void(store, [cup.record.id], [last - 3], "proven wrong", undo=True)
@@ -239,14 +239,14 @@ def test_the_gap_that_a_void_match_leaves_is_filled(store: Store) -> None:
     assert [point.num_matches for point in history.points] == [40, 80, 399]
     assert history.needs_scan(now)
     history.scan(store, now)
-    # Between points that were kept nothing is computed.
+    # Between stored points nothing is computed.
     assert [point.num_matches for point in history.points] == [40, 80, *range(100, 399, 20), 399]
     assert_true(store, cup.record, history.points)
     assert not history.needs_scan(now)
 
 
 def played(num: int, num_bots: int, seed: int = 1) -> list[RatedMatch]:
-    """Return pairs and singles of random bots from few openings, with replays among them."""
+    """Return pairs and singles of random bots from few openings, including repeated matches."""
     rng = np.random.default_rng(seed)
     found: list[RatedMatch] = []
     while len(found) < num:
@@ -261,7 +261,7 @@ def played(num: int, num_bots: int, seed: int = 1) -> list[RatedMatch]:
 
 
 def columns(sums: Encounters) -> list[tuple[str, NDArray[np.generic]]]:
-    """Return all numbers of sums, each array with the name of its field."""
+    """Return all arrays of the sums with the names of their fields."""
     found: list[tuple[str, NDArray[np.generic]]] = []
     for field in fields(sums):
         value = cast("IntArray | ClusterSums | tuple[ClusterSums, ...]", getattr(sums, field.name))
@@ -308,7 +308,7 @@ def test_little_memory_beside_the_matches() -> None:
     whole = MatchArrays(matches)
 
     def peak(work: Callable[[], object]) -> int:
-        """Return the bytes of memory that some work takes at its peak, what it returns included."""
+        """Return the peak memory of a function in bytes, including its result."""
         tracemalloc.start()
         try:
             work()

@@ -34,7 +34,7 @@ WIDTHS = (5, 6, 7, 12, 24)
 
 
 def named(name: str, options: str = "", version: str = "0.1.0", salt: str = "") -> NamedBot:
-    """Return a bot with the identity that its facts, and some of it that nobody sees, come to."""
+    """Return a bot whose identity follows from its visible facts and `salt`."""
     text = f"{name}:{options}" if options else name
     pairs = tuple(
         sorted((key, value) for key, _, value in (part.partition("=") for part in options.split(",")) if key)
@@ -48,7 +48,7 @@ def playouts(*numbers: int) -> list[NamedBot]:
 
 
 def check(bots: Sequence[NamedBot], width: int) -> dict[NamedBot, str]:
-    """Look whether labels fit, are different for different bots, and say nothing of the order."""
+    """Assert that labels fit, differ for different bots, and do not depend on the order; return them."""
     labels = dict(zip(bots, names_of(bots, width), strict=True))
     assert len(set(labels.values())) == len(labels), "one label for two bots"
     assert all(0 < cell_len(label) <= width for label in labels.values())
@@ -133,7 +133,7 @@ _OPTIONS = ("", "playouts={}", "depth={}", "c={},playouts=7", "file=runs/{}/step
 
 @st.composite
 def fields(draw: st.DrawFn) -> list[NamedBot]:
-    """Draw up to 200 bots of few names, so that many are alike."""
+    """Draw up to 200 bots with few names, so that many are similar."""
     rng = random.Random(draw(st.integers(0, 1 << 30)))  # noqa: S311 - no secret
     names = rng.sample(
         ["mcts", "mcts-fast", "minimax", "m", "td-lambda", "keras", "日本のボット", "p20", "~7f3a"],

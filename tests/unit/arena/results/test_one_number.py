@@ -1,4 +1,4 @@
-"""One number for one question: line, table, crosstable, JSON, matrix and goal over random tournaments."""
+"""Line, table, crosstable, JSON, matrix and goal show the same numbers, over random tournaments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FAULTS = {"time_move", "crash"}
 
 
 def _play(cup: Cup, rng: Random) -> list[MatchRecord]:
-    """Draw results for some of the planned matches: strong and weak bots, copies, forfeits, voids, gaps."""
+    """Draw results for some planned matches: strong and weak bots, copies, forfeits, voids, gaps."""
     strength = [rng.random() for _ in cup.entrants]
     found: list[MatchRecord] = []
     for match in cup.plan:
@@ -57,7 +57,7 @@ def _play(cup: Cup, rng: Random) -> list[MatchRecord]:
 
 
 class _Played(NamedTuple):
-    """A tournament, what was stored of it, and its crosstable."""
+    """A tournament, its stored matches and its crosstable."""
 
     cup: Cup
     records: list[MatchRecord]
@@ -91,7 +91,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Random]:
 
 
 def _counted(cup: Cup, records: list[MatchRecord], one: int, other: int) -> dict[str, Any]:
-    """Count an encounter in plain words, seen by the bot of seat `one`."""
+    """Count an encounter by plain loops, from the view of the bot of seat `one`."""
     sides: dict[str, Counter[str]] = {"moving_first": Counter(), "moving_second": Counter()}
     forfeits: Counter[int] = Counter()
     pairs: Counter[int] = Counter()
@@ -201,7 +201,7 @@ def test_of_two_bots_table_line_json_and_goal_are_one(played: _Random) -> None:
         told = encounter_object(labels[0], labels[1], met)
         gap = rows[labels[0]].elo - rows[labels[1]].elo
         assert _digits(gap) == _digits(cast("float", told["elo"])) == elo_line(met).split()[2]
-        # A rating hangs on the mean of both, so half of the error of their gap is its own.
+        # A rating is relative to the mean of both, so half of the error of the gap belongs to each.
         goal = widest_error(tables)
         assert _digits(2 * goal) == _digits(cast("float", told["elo_error"]))
         assert goal == max(cast("float", row.error) for row in table.rows)

@@ -1,4 +1,4 @@
-"""Openings over random stores against counts by brute force; what perfect play says beside them."""
+"""Openings over random stores, compared with brute force, and the results of perfect play beside them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OUTCOMES = ("first", "draw", "second")
 
 
 class _World(NamedTuple):
-    """A store of random matches, and the game they are of."""
+    """A store of random matches, and their game."""
 
     store: Store
     game: Game
@@ -43,7 +43,7 @@ class _World(NamedTuple):
 
 
 def _random_line(game: Game, rng: Random, most: int) -> tuple[int, ...]:
-    """Play at random, often near the start, so that many matches meet in one position."""
+    """Play at random, often with the same first moves, so that many matches reach the same position."""
     state, actions = game.initial_state(), list[int]()
     while not state.is_terminal and len(actions) < most:
         few = state.legal_actions[:3] if rng.random() < 0.7 else state.legal_actions
@@ -93,7 +93,7 @@ def _after(game: Game, actions: tuple[int, ...]) -> State:
 
 
 def _step_key(game: Game, actions: tuple[int, ...], num: int) -> object:
-    """Return what is equal for equal moves in equal positions: the least pair of boards over all images."""
+    """Return a key of a move in a position, equal for symmetric ones: the least pair of boards."""
     boards = (_after(game, actions[:num]).cells, _after(game, actions[: num + 1]).cells)
     images: list[tuple[list[int], ...]] = []
     for symmetry in game.symmetries:
@@ -107,7 +107,7 @@ def _step_key(game: Game, actions: tuple[int, ...], num: int) -> object:
 
 
 def _check(world: _World, line: tuple[int, ...], *, rated_only: bool) -> OpeningsView:
-    """Compare with a look at every match: positions are one where their canonical forms are equal."""
+    """Compare with a scan of all matches, in which positions are equal if their canonical forms are."""
     game, num = world.game, len(line)
     here = _after(game, line)
     wanted = canonical(game, here).key
@@ -225,7 +225,7 @@ def test_it_stops_where_nobody_wants_the_answer(tmp_path: Path) -> None:
 def test_perfect_play_stands_beside_the_moves(tmp_path: Path) -> None:
     with Store.open(tmp_path / "a.db", fast=True) as store:
         cup = add_cup(store, "a", "b", num=3, game="tic-tac-toe", num_actions=9)
-        # X holds two corners; O has to answer between them.
+        # X has two corners; O has to reply between them.
         lines = ((0, 4, 2, 1), (0, 4, 2, 3), (0, 4, 2, 1))
         store.matches.save([cup.match(number, actions=line) for number, line in enumerate(lines, 1)])
         view = find_best_play(find_openings(store, Condition(), "a3 b2 c3"))
@@ -261,7 +261,7 @@ def test_the_solver_judges_every_move_of_a_position() -> None:
         game.move(state, action): _brute(state.child(action), state.current_player)
         for action in state.legal_actions
     }
-    # The only move that holds blocks the row above; against the others X is at its end in two.
+    # The only move that does not lose blocks the row above; after the others X wins in two plies.
     assert {best.move: best.plies for best in found if best.perfect < 0} == {
         best.move: 2 for best in found if best.move != "b3"
     }

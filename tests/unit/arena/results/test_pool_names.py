@@ -1,4 +1,4 @@
-"""What people write as a pool or a limit."""
+"""Texts that users write for a pool or a limit."""
 
 from __future__ import annotations
 

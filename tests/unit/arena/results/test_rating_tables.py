@@ -1,4 +1,4 @@
-"""Fields made of tallies: who is in them, what they are called, what is left out."""
+"""Fields made from tallies: which bots are in them, their names, and what is left out."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def _tally(first: str, second: str, **changes: object) -> Tally:
 
 
 LATE = MatchFilter(since=0.0)
-"""Every match, read one by one."""
+"""A filter for which every match is read one by one."""
 
 
 class _Stored:
-    """The matches behind tallies, as a store: each of its parts is this object."""
+    """The matches behind tallies, in place of a store and all of its parts."""
 
     def __init__(self, tallies: list[Tally]) -> None:
         self._tallies = tallies
@@ -87,7 +87,7 @@ class _Stored:
 
 
 def _board(tallies: list[Tally], known: dict[str, BotRecord], pool: str = POOL) -> Leaderboard:
-    """Return a leaderboard; each tally is of a tournament of its own."""
+    """Return a leaderboard; each tally is from a tournament of its own."""
     apart = [tally._replace(tournament=number) for number, tally in enumerate(tallies)]
     book = RatedMatches(LATE)
     book.update(cast("Store", _Stored(apart)))
@@ -167,11 +167,11 @@ def test_matches_of_a_bot_against_itself_and_of_other_pools_tell_nothing() -> No
 def test_pools_are_chosen_by_size_or_name(store: Store) -> None:
     other_event = add_cup(store, game="gomoku", num_actions=225).record
     tallies = [_tally("a", "b"), _tally("a", "b", pool="x", num_matches=9), _tally("b", "a", num_matches=8)]
-    # Nobody is rated by matches against himself.
+    # No bot is rated by matches against itself.
     tallies += [_tally("a", "a", num_matches=50), _tally("a", "a", pool="own", num_matches=50)]
     found = pools(tallies)
     assert found == [(GAME, POOL, 10), (GAME, "x", 9)]
-    # Of equally large ones always the same, in whatever order their counts are read.
+    # Of equally large pools always the same one is chosen, in whatever order their counts are read.
     even = [*tallies, _tally("b", "a", pool="x", num_matches=1)]
     for order in (even, even[::-1]):
         assert pools(order) == [(GAME, POOL, 10), (GAME, "x", 10)]

@@ -1,4 +1,4 @@
-"""A remembered fit equals one that is computed, and only what changed is computed again."""
+"""A cached fit equals a computed one, and only changed encounters are computed again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEEDS = range(6)
 
 @pytest.fixture(autouse=True)
 def empty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin with nothing remembered; what other tests rely on stays."""
+    """Begin with empty caches, without changing those that other tests use."""
     monkeypatch.setattr(remembered, "_GAPS", type(remembered._GAPS)(1000))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     monkeypatch.setattr(remembered, "_FITS", type(remembered._FITS)(60))  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
 
@@ -78,7 +78,7 @@ def test_remembered_gaps_are_those_of_the_sums(seed: int, look: int, monkeypatch
     after = _sums(played)
     assert gaps_of_encounters(after, level) == head_to_head(after, level)
     assert gaps_of_encounters(after, level) == head_to_head(after, level)
-    # The last match changed one encounter; the level is part of what is remembered.
+    # The last match changed one encounter; the level is part of the cache key.
     assert asked == [len(before), 1]
     assert gaps_of_encounters(after, 0.2) == head_to_head(after, 0.2)
 
@@ -133,7 +133,7 @@ def test_the_memory_is_bounded_and_keeps_what_was_used_last() -> None:
         fit_of(each, 5)
     kept = fit_of(fields[0], 5)
     assert fit_of(fields[0], 5) is kept
-    # A field larger than the memory is remembered, too, until the next one.
+    # A field larger than the cache is kept as well, until the next one.
     large = _sums(_played(9, num_bots=14, num=600))
     assert len(large) > 60
     assert fit_of(large, 14) is fit_of(large, 14)

@@ -44,7 +44,7 @@ def _planned() -> list[PlannedMatch]:
 
 
 def _add(store: Store, *, more: str = "") -> Cup:
-    """Store a test of which all pairs are planned."""
+    """Store a test whose pairs are all planned."""
     config = f'sprt = "{WORDS}"\npairs = {NUM_PAIRS}\n{more}'
     new = replace(new_tournament(), type="match", config=config)
     matches = _planned()

@@ -1,4 +1,4 @@
-"""Results are shared by all readers of one state of a store, and by no readers of another."""
+"""Results are shared by all readers of one state of a store, and by no readers of another state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def cup(tmp_path: Path) -> Iterator[tuple[Store, Store, Cup]]:
-    """Yield a store to write to, the same to read from, and a tournament that has begun."""
+    """Yield a store to write to, the same store to read from, and a tournament that has begun."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, name="spring")
         store.matches.save([cup.match(number) for number in range(1, 4)])
@@ -36,7 +36,7 @@ def cup(tmp_path: Path) -> Iterator[tuple[Store, Store, Cup]]:
 
 
 def _known(store: Store) -> tuple[object, ...]:
-    """Return everything that leaderboards are made of, read anew."""
+    """Return the data of leaderboards, read again."""
     boards = Boards(store)
     tables = [boards.tables(game, pool) for game, pool, _ in boards.pools]
     sums = sorted(store.sums.of_pools(), key=repr)
@@ -99,7 +99,7 @@ def test_a_reader_of_an_older_snapshot_gets_the_results_of_its_snapshot(
             new = pool.submit(boards_of, reader).result()
         assert new is not old
         assert boards_of(reader) is old
-        # Parts that are computed later are those of the snapshot, too.
+        # Parts that are computed later use the same snapshot.
         game, name, num = old.pools[0]
         assert sum(row.games for table in old.ratings(game, name) for row in table.rows) == 2 * num == 6
         assert bot_page(reader, "a").games == sum(

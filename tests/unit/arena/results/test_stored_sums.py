@@ -1,4 +1,4 @@
-"""The sums that a store keeps are those of its matches, read one by one."""
+"""The sums stored in a store equal those of its matches, read one by one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GAME, POOL = "connect-four", "5/move hosted"
 ONE_BY_ONE = MatchFilter(since=0.0)
-"""Every match, by a condition that no sum answers."""
+"""A filter that no stored sum can answer, so every match is read."""
 NAMES = "abcd"
 
 
@@ -64,7 +64,7 @@ def random_cup(store: Store, rng: np.random.Generator, num: int, pool_name: str 
 
 
 def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
-    """Save most matches in a random order and random batches; some are void first, some are not rated."""
+    """Save most matches in a random order and random batches; some are first void, some are not rated."""
     num_courses = int(rng.choice([1, 2, 40]))
     summed = float(rng.choice([0, 0.1, 0.5]))
     ready: list[MatchRecord] = []
@@ -91,9 +91,9 @@ def play(store: Store, cup: Cup, rng: np.random.Generator) -> None:
     while ready:
         size = int(rng.integers(1, 30))
         store.matches.save(ready[:size])
-        # What is saved again is not counted again.
+        # Saving again counts nothing twice.
         store.matches.save(ready[: size // 2])
-        # Of what is left to readers there may be nothing, some matches, or all of them.
+        # The part left for readers to add may be empty, some matches, or all of them.
         if rng.random() < summed:
             store.sums.sum_up()
         ready = ready[size:]
@@ -107,14 +107,14 @@ def numbers(sums: ClusterSums | tuple[ClusterSums, ...] | FloatArray) -> FloatAr
 
 
 def same(kept: Encounters, counted: Encounters) -> None:
-    """Compare all sums of two fields."""
+    """Assert that all sums of two fields are equal."""
     for name in (field.name for field in fields(kept)):
         one, other = numbers(getattr(kept, name)), numbers(getattr(counted, name))
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
 def both_ways(store: Store) -> tuple[RatedMatches, RatedMatches]:
-    """Return the sums of all pools as they are kept, and as matches give them."""
+    """Return the sums of all pools, as stored and as computed from the matches."""
     kept, counted = RatedMatches(MatchFilter()), RatedMatches(ONE_BY_ONE)
     kept.update(store)
     counted.update(store)
@@ -165,7 +165,7 @@ def test_kept_sums_are_those_of_the_matches(store: Store, seed: int) -> None:
 
 
 def test_some_of_these_stores_have_what_is_rare(store: Store) -> None:
-    """Else the comparison above compares nothing."""
+    """Otherwise the comparison above would compare nothing."""
     seen: list[FloatArray] = []
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -235,7 +235,7 @@ def test_the_same_tournament_twice_counts_once(store: Store) -> None:
 
 
 def test_matches_of_an_event_count_for_less(store: Store) -> None:
-    """Sums are linear in matches where each event has openings of its own."""
+    """Sums are linear in matches if each tournament has openings of its own."""
     rng = np.random.default_rng(5)
     cups = [add_cup(store, name=f"cup-{number}", num=24) for number in range(2)]
     for number, cup in enumerate(cups):
@@ -253,14 +253,14 @@ def test_matches_of_an_event_count_for_less(store: Store) -> None:
     parts = [book.of_tournament(cup.record.id, seats) for cup in cups]
     same(lightened(whole, parts[0], 1.0), whole)
     half = lightened(whole, parts[0], 0.5)
-    # The openings of both are the same, so that only counts of matches add up.
+    # The openings of both are the same, so only counts of matches add up.
     for name in ("results", "ptnml", "num_different"):
         both = [numbers(getattr(part, name)) for part in parts]
         np.testing.assert_allclose(numbers(getattr(half, name)), both[0] / 2 + both[1], err_msg=name)
     for name in ("num_openings", "openings", "collapsed", "replays", "alike", "singles", "collapsed_singles"):
         expected = numbers(getattr(whole, name)) - numbers(getattr(parts[0], name)) / 2
         np.testing.assert_allclose(numbers(getattr(half, name)), expected, err_msg=name)
-    # Two bots that met in one event alone are found in the sums of all.
+    # Two bots that met in only one tournament are part of the sums of all.
     only = encounters_of(
         [each for each in store.sums.of_tournament(1) if (each.low, each.high) == (0, 1)], {**seats}
     )

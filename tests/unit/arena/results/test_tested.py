@@ -1,4 +1,4 @@
-"""What tables say of matches of sequential tests."""
+"""Notes of tables about matches of sequential tests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def _add(store: Store, config: str, *names: str, rated: bool, num: int) -> Cup:
-    """Store a match of two bots, `num` matches of it played."""
+    """Store a match of two bots of which `num` games are played."""
     seats, matches = entrants(*names), plan(2, 12)
     new = replace(new_tournament(), type="match", config=config)
     cup = Cup(store.tournaments.add(new, seats, matches), seats, matches)
@@ -39,7 +39,7 @@ def _add(store: Store, config: str, *names: str, rated: bool, num: int) -> Cup:
 
 def test_nothing_is_said_where_there_are_no_tests(store: Store) -> None:
     cup = _add(store, "", "a", "b", rated=True, num=4)
-    # A text that looks like the key is none.
+    # A text that resembles the key does not count.
     _add(store, 'event = "sprt = 1"\n', "a", "b", rated=False, num=4)
     assert count_tested(store, MatchFilter()) == (0, {})
     tables = standings(store, cup.record)
@@ -66,7 +66,7 @@ def test_matches_that_are_not_rated_are_counted(store: Store) -> None:
     found = rate(store, read_condition(""))
     assert found is not None
     assert [table.num_unrated for table in found.tables] == [6]
-    # Those of another pool are no affair of this one.
+    # Tests of another pool do not count here.
     assert count_tested(store, MatchFilter(game="tic-tac-toe")) == (0, {})
 
 
@@ -80,7 +80,7 @@ def test_one_match(store: Store) -> None:
 def test_rows_that_rest_on_tests_are_marked(store: Store) -> None:
     _add(store, "", "a", "b", rated=True, num=4)
     test = _add(store, f"{TEST}rated = true\n", "a", "c", rated=True, num=6)
-    # Of a test without --rated only the pairs after it are rated, and those count like any others.
+    # Of a test without --rated only the pairs after the decision are rated, and they count normally.
     _add(store, TEST, "b", "c", rated=True, num=2)
     (table,) = standings(store, test.record)
     assert {row.name: row.tested for row in table.rows} == {"a": 6, "c": 6}

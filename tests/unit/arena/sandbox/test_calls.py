@@ -1,4 +1,4 @@
-"""The table of calls is compared with the kernel's headers where they are, and with facts written here."""
+"""The table of system calls, compared with the kernel's headers if present, and with facts stated here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ X86_64 = (
     "clone3 435 close_range 436 futex_waitv 449 fchmodat2 452 futex_wake 454 futex_wait 455 futex_requeue "
     "456 mseal 462"
 )
-"""As in Linux' syscall_64.tbl."""
+"""Numbers from Linux' syscall_64.tbl."""
 AARCH64 = (
     "getcwd 17 epoll_create1 20 dup3 24 fcntl 25 ioctl 29 unlinkat 35 fchmod 52 fchmodat 53 openat 56 "
     "close 57 pipe2 59 lseek 62 read 63 write 64 newfstatat 79 fstat 80 utimensat 88 exit 93 exit_group "
@@ -31,7 +31,7 @@ AARCH64 = (
     "216 clone 220 execve 221 mmap 222 mprotect 226 madvise 233 wait4 260 prlimit64 261 getrandom 278 "
     "membarrier 283 statx 291 rseq 293 clone3 435 close_range 436 futex_waitv 449 fchmodat2 452 mseal 462"
 )
-"""As in Linux' asm-generic/unistd.h."""
+"""Numbers from Linux' asm-generic/unistd.h."""
 FORBIDDEN = (
     *(
         "fork",
@@ -122,9 +122,9 @@ def test_the_dangerous_calls_are_absent() -> None:
 def test_the_numbers_are_those_of_the_kernel_headers(column: int, header: str) -> None:
     text = Path(header).read_text(encoding="utf-8")
     kernels = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", text)}
-    # The generic header names the same number fstatat, and the 64-bit ABI newfstatat.
+    # The generic header calls the same number fstatat, the 64-bit ABI newfstatat.
     kernels.setdefault("newfstatat", kernels.get("fstatat", -1))
     newest = kernels.pop("syscalls", max(kernels.values()))
     for name, number in table(column).items():
-        # A header older than the table cannot know its newest calls.
+        # A header older than the table lacks its newest calls.
         assert kernels.get(name, number if number > newest - 1 else -1) == number, name

@@ -1,4 +1,4 @@
-"""The canaries tell an attack that works from one that does not, also where no tier lets it work."""
+"""The canaries distinguish a successful attack from a failed one, even if every tier blocks the attack."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_full_folders_that_nobody_notices_are_an_attack(monkeypatch: pytest.Monk
 def test_each_way_to_fill_a_folder_counts(lifted: str) -> None:
     resources = held.QUICK_AMOUNTS.resources
     fields = {"folders": "scratch_depth", "files": "scratch_entries", "num_bytes": "scratch_bytes"}
-    # As much as is allowed of everything but one thing, of which there is no end.
+    # The allowed amount of every resource except one, which is unlimited.
     bounds = {field: getattr(resources, name) // 8 for field, name in fields.items()}
     amounts = Amounts(**bounds, resources=resources)
     assert not any(fills_scratch(tier, amounts) for tier in TIERS[:1])
@@ -77,7 +77,7 @@ def test_removal_is_not_misled() -> None:
 
 def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -> None:
     def open_up(scratch: ScratchFolder) -> None:
-        # As the arena once did: by paths, whose meaning changes between two calls.
+        # As the arena once did: by path, whose meaning can change between two calls.
         for folder, names, _ in os.walk(scratch.home):
             for name in names:
                 path = Path(folder, name)
@@ -93,7 +93,7 @@ def test_removal_that_follows_links_is_misled(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("tier", TIERS)
 def test_memory_outside_the_resident_size_is_bounded(tier: Tier) -> None:
     if tier is Tier.T1:
-        # The pipes of a user share a limit: another attacker at the same time may leave too little.
+        # The pipes of a user share a limit, so another attacker at the same time may leave too little.
         assert any(hides_memory(tier) for _ in range(5))
     else:
         assert not hides_memory(tier)
@@ -101,7 +101,7 @@ def test_memory_outside_the_resident_size_is_bounded(tier: Tier) -> None:
 
 @pytest.mark.parametrize("tier", STRONG)
 def test_more_than_the_bound_is_an_attack(tier: Tier, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Pipes and sockets alone hold some megabytes in every tier.
+    # Pipes and sockets alone can hold some megabytes in every tier.
     monkeypatch.setattr(held, "MEMORY_BYTES", 1 << 20)
 
     def ignore(_: held.Watch) -> None:
@@ -120,7 +120,7 @@ def test_a_stopped_bot_does_not_think(tier: Tier) -> None:
 
 
 def test_a_bot_that_is_not_stopped_thinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tier_trial, "STOP", signal.SIGURG)  # which it ignores
+    monkeypatch.setattr(tier_trial, "STOP", signal.SIGURG)  # a signal that it ignores
     used = idle_cpu_s(TIERS[-1], 0.5)
     assert used is not None
     assert used > ALLOWED_S
@@ -150,7 +150,7 @@ def test_maps_count_if_they_are_shared_and_have_no_file() -> None:
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_some_files_outside_are_the_attackers_own(tier: Tier) -> None:
-    # Else another owner would protect them, not the sandbox.
+    # Otherwise another owner would protect the files, not the sandbox.
     with set_out(tier) as there:
         user = os.geteuid() if there.attacker.user is None else there.attacker.user
         names = ("own_file", "own_program", "own_folder")
@@ -163,7 +163,7 @@ def test_a_trial_that_cannot_be_set_up_leaves_no_socket(
     deep = tmp_path / ("long" * 30)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    # The socket stays in that folder, whose path its address has no room for.
+    # The socket stays in that folder; its path is too long for a socket address.
     monkeypatch.setattr(bait, "_MAX_FOLDER", 1_000)
     with pytest.raises(OSError, match="too long"), set_out(TIERS[0]):
         pass
@@ -203,7 +203,7 @@ def test_own_attacks_are_judged_by_canaries_or_their_word(tier: Tier, tmp_path: 
 
 @pytest.fixture
 def neighbour(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Change the shared device as another program would during the trials whose numbers are in the list."""
+    """Change the shared device as another program would, during the trials whose numbers are in the list."""
     during, end, number = [0], Signs.end, itertools.count()
 
     def touch_and_end(signs: Signs) -> None:
@@ -236,11 +236,12 @@ def test_the_attacks_are_made_however_long_the_path_of_temporary_files_is(
     with tempfile.TemporaryDirectory() as folder:
         deep = Path(folder, "deep" * 25)
         deep.mkdir()
-        # An attacker with a user of its own must be able to pass through.
+        # An attacker with a user of its own must be able to enter the folder.
         for place in (Path(folder), deep):
             place.chmod(0o711)
         monkeypatch.setattr(tempfile, "tempdir", str(deep))
-        # Only this attack needs a socket; that on the opponent's core has its own luck in each trial.
+        # Only this attack needs a socket; the attack on the opponent's core may or may not succeed in a
+        # trial.
         assert (30 in try_attacks(tier).worked) == (tier is Tier.T1)
         assert not list(deep.iterdir())
 

@@ -1,4 +1,4 @@
-"""Groups are the kernel's where it lets us make some; where it does not, the refusal is what is tested."""
+"""Control groups of the kernel if this machine allows them; otherwise the refusal is tested."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def group() -> Iterator[Path | None]:
 
 
 def refuses(group: Path | None) -> bool:
-    """Check, where no group can be made, that it is refused; tell whether that was so."""
+    """Return whether no group can be made; assert that it is then refused."""
     if group is None:
         with pytest.raises(NoSubtreeError):
             enter(())
@@ -53,8 +53,8 @@ def refuses(group: Path | None) -> bool:
 
 
 def run(group: Path, script: str, *, controllers: tuple[str, ...] = (), user: int | None = None) -> Any:  # noqa: ANN401 - JSON
-    """Run a script whose process is alone in a group; return what it prints."""
-    # Another user may be unable to read the library: what is needed of it is imported before.
+    """Run a script whose process is alone in a group; return its output."""
+    # Another user may be unable to read the library, so the needed part is imported before.
     code = (
         "import encodings.ascii, json, os, subprocess, sys\n"
         "from pathlib import Path\n"
@@ -176,10 +176,10 @@ def test_the_arena_makes_room_in_its_own_group(group: Path | None, user: int | N
         return
     assert group is not None
     if user is not None:
-        # As systemd does for Delegate=yes.
+        # As systemd does with Delegate=yes.
         for path in (group, *(group / f"cgroup.{name}" for name in ("procs", "subtree_control", "threads"))):
             os.chown(path, user, user)
-    # All that a group here can have: on a machine with cgroup v2 alone, memory and pids are among them.
+    # All controllers that a group can have here; with cgroup v2 alone, memory and pids are among them.
     controllers = tuple(words(group / "cgroup.controllers"))
     told = run(group, DIVIDE if user is None else AS_USER, controllers=controllers, user=user)
     assert told["root"] == told["worker"] == str(group)
@@ -188,7 +188,7 @@ def test_the_arena_makes_room_in_its_own_group(group: Path | None, user: int | N
     assert sorted(told["enabled"]) == sorted(controllers)
 
 
-# Another user need not be able to start this interpreter.
+# Another user may be unable to start this interpreter.
 AS_USER = DIVIDE.replace(
     'worker = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)',
     'worker = subprocess.run(["echo", str(enter(()).root)], capture_output=True, text=True)',
@@ -237,7 +237,7 @@ def test_groups_of_killed_arenas_go_and_others_stay(group: Path | None) -> None:
         (ended / "cgroup.procs").write_text(str(left.pid))
         subtree.sweep()
         assert left.wait() == -signal.SIGKILL
-    # One whose processes are still ending is removed by the next start.
+    # A group whose processes are still ending is removed by the next start.
     subtree.sweep()
     assert not abandoned.exists()
     assert not ended.exists()
@@ -249,7 +249,7 @@ def test_groups_of_killed_arenas_go_and_others_stay(group: Path | None) -> None:
 
 
 def busy_in(leaf: Leaf) -> subprocess.Popen[bytes]:
-    """Start a process that computes for ever in a group."""
+    """Start a process in a group that computes for ever."""
     process = subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"], start_new_session=True)
     (Path(leaf.path) / "cgroup.procs").write_text(str(process.pid))
     return process
@@ -313,7 +313,7 @@ def test_a_worker_finds_what_its_parent_divided(tmp_path: Path) -> None:
     root = tmp_path / "scope"
     (root / MAIN).mkdir(parents=True)
     mounts = f"30 1 0:26 / {tmp_path} rw - cgroup2 cgroup2 rw\n"
-    # What is divided, but not by the kernel, has no files: the first group that is tried shows it.
+    # A simulated group has no files of the kernel: the first group that is made shows it.
     with pytest.raises(NoSubtreeError, match=r"cgroup.freeze: No such file"):
         enter(proc=proc_of(tmp_path, f"0::/scope/{MAIN}\n", mounts))
     assert [path.name for path in root.iterdir()] == [MAIN]

@@ -1,4 +1,4 @@
-"""What is written to and read from a group's files, as files: this machine may lack the controllers."""
+"""The values written to and read from a group's files, as ordinary files: controllers may be missing here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GIGABYTE = 1 << 30
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with the files that a group has when it is made."""
+    """Return a folder with the files of a new group."""
     for name, text in {
         "cgroup.freeze": "0\n",
         "cgroup.kill": "",
@@ -101,6 +101,6 @@ def test_a_folder_that_is_no_group_is_refused(folder: Path) -> None:
         os.close(fd)
     with pytest.raises(FileNotFoundError):
         Leaf(str(folder))
-    # Nothing was left open: the lowest free number is the same.
+    # No descriptor was left open: the lowest free number is the same.
     assert os.dup(0) == before
     os.close(before)

@@ -1,4 +1,4 @@
-"""The command is tested beside what it shows, since the attacks are the whole of it."""
+"""`arena doctor`: the command and its output; the attacks themselves are tested elsewhere."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_it_says_aloud_what_is_weaker_elsewhere(
 ) -> None:
     grades = {each: _grade(each, uid_kept=False) for each in Tier}
     monkeypatch.setattr(tier_grades, "run_attacks", _told(grades))
-    # No bot can be started on a system that is only played.
+    # No bot can be started on a simulated system.
     monkeypatch.setattr(sandbox_trial, "try_runtimes", list[object])
     monkeypatch.setattr(tier, "sys", SimpleNamespace(platform=platform))
     monkeypatch.setattr(tier, "os", SimpleNamespace(name=name))

@@ -1,4 +1,4 @@
-"""The filter for real: a child without Landlock installs it and tries calls, and programs answer under it."""
+"""The real filter: a child without Landlock installs it and tries calls, and programs run under it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ seccomp.restrict(os.uname().machine, extra)
 os.execvp(command[0], command)
 """
 NOBODY = 0x7FFFFFF0
-"""No process has this number."""
+"""A process id that no process has."""
 X86_64 = {
     "fork": 57, "vfork": 58, "ptrace": 101, "setpgid": 109, "setsid": 112, "shmget": 29, "semget": 64,
     "msgget": 68, "timer_create": 222, "mq_open": 240, "inotify_init1": 294, "memfd_create": 319,
@@ -79,7 +79,7 @@ def run_code(script: str, *data: object, text: str = "") -> subprocess.Completed
 
 
 def tried(*calls: tuple[str | int, *tuple[int, ...]], extra: tuple[str, ...] = ()) -> list[int]:
-    """Return the errors of calls in a filtered child; 0 for none."""
+    """Return the errors of calls in a filtered child; 0 if a call succeeded."""
     numbers = [(call if isinstance(call, int) else number(call), rest) for call, *rest in calls]
     done = run_code(SCRIPT, extra, numbers)
     assert done.returncode == 0, (done.returncode, done.stderr)
@@ -109,7 +109,7 @@ def test_some_refusals_say_what_programs_fall_back_on() -> None:
 
 
 def test_threads_are_started_and_processes_are_not() -> None:
-    # A thread without the memory of its process is one the kernel does not make: it came as far as that.
+    # The kernel refuses a thread that does not share memory, so the call passed the filter.
     assert tried(("clone", 17, 0, 0, 0, 0), ("clone", 0x10000, 0, 0, 0, 0)) == [errno.EPERM, errno.EINVAL]
     done = run_code(
         BECOME,
@@ -135,7 +135,8 @@ def test_descriptors_send_no_signals() -> None:
 
 
 def test_descriptors_are_asked_about_and_no_more() -> None:
-    # 0 is a pipe: it has no window, but a number of bytes; a null address is the kernel's own answer.
+    # 0 is a pipe: it has no window size, but a number of bytes; the error of a null address is the kernel's
+    # own.
     allowed = [
         ("ioctl", 0, 0x5413, 0),
         ("ioctl", 0, 0x541B, 0),
@@ -165,13 +166,13 @@ def test_limits_and_priority_are_its_own() -> None:
 
 
 def test_socket_pairs_are_streams() -> None:
-    # With a null address for the two descriptors the kernel's own answer is EFAULT.
+    # With a null address for the two descriptors, the kernel's own error is EFAULT.
     calls = [("socketpair", 1, kind, 0, 0) for kind in (1, 0x80801, 2, 5)] + [("socketpair", 2, 1, 0, 0)]
     assert tried(*calls) == [errno.EFAULT, errno.EFAULT, errno.EPERM, errno.EPERM, errno.EPERM]
 
 
 def test_nobody_is_reached_from_a_socket_pair(tmp_path: Path) -> None:
-    """The one kind of pair has no addresses: a message to a path goes nowhere."""
+    """The only allowed kind of socket pair has no addresses: a message to a path is not delivered."""
     import socket
 
     address = str(tmp_path / "socket")
@@ -205,7 +206,7 @@ def test_no_signal_wakes_a_stopped_bot() -> None:
 
 
 def test_room_is_reserved_within_the_limit_only() -> None:
-    # The pipe has no room to reserve, which the kernel says of the calls that reach it.
+    # A pipe cannot reserve space; the kernel says so for the calls that pass the filter.
     assert tried(("fallocate", 0, 0, 0, 9), ("fallocate", 0, 1, 0, 9)) == [errno.EBADF, errno.ENOTSUP]
 
 

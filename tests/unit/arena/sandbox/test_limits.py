@@ -1,4 +1,4 @@
-"""Bots in groups of their own: joined first of all, stopped by the freezer, removed after their end."""
+"""Bots in control groups: joined before anything else, stopped by the freezer, removed at the end."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ if os.fork() == 0:
 
 @pytest.fixture
 def group(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path | None]:
-    """Make a group for the bots of a test; None, and polled limits, where none can be made."""
+    """Yield a group for the bots of a test; None, with polled limits, if none can be made."""
     with new_group() as made:
-        # This process stays in its group, and no controller is needed for what is tested here.
+        # This process stays in its group, and the tests here need no controller.
         subtree = None if made is None else Subtree(made, ())
         monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: subtree)
         yield made
@@ -73,7 +73,7 @@ def start(script: str, tier: Tier = Tier.T1, engine: str | None = None) -> Proce
 
 
 def is_polled(process: Process, group: Path | None) -> bool:
-    """Check that limits are the kernel's exactly where groups can be made; tell whether they are polled."""
+    """Return whether limits are polled; assert that the kernel enforces them if groups can be made."""
     assert process.limits == ("polled" if group is None else "kernel")
     assert (process.leaf is None) == (group is None)
     return group is None
@@ -106,8 +106,8 @@ def test_all_of_a_bot_is_in_its_group_and_sees_none_in_a_container(tier: Tier, g
 @TIERS
 def test_a_bot_that_cannot_join_its_group_is_not_started(tier: Tier, group: Path | None) -> None:
     if group is not None:
-        # A group that holds groups with controllers, or a threaded one, takes no processes; nor does one
-        # that is gone.
+        # A group that contains groups with controllers, or a threaded one, accepts no processes; nor does a
+        # removed one.
         (group / "gone").mkdir()
         leaf = Leaf(str(group / "gone"))
         assert leaf.remove()
@@ -148,7 +148,7 @@ def test_a_bot_gets_its_own_limits(tier: Tier, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Subtree, "make_leaf", make_leaf)
     with pytest.raises(FileNotFoundError):
         spawn(ProcessSettings([sys.executable], tier, Resources(memory_bytes=12345678, tasks=9)))
-    # The first process of a container is the arena's, not the bot's.
+    # The first process of a container belongs to the arena, not to the bot.
     assert asked == [(12345678, 10 if tier is Tier.T3 else 9)]
 
 
@@ -178,7 +178,7 @@ def test_a_child_that_left_the_group_of_processes_is_killed_too(group: Path | No
         process.kill()
         process.close()
         assert not path.exists()
-        # Whoever adopted it may not have collected it yet, or may do so between two looks at it.
+        # Its new parent may not have reaped it yet, or may do so between two checks.
         assert "\nState:\tZ" in _status(daemon) or _name(daemon) != "sleep"
     process.kill()
     process.close()
@@ -214,7 +214,7 @@ def test_a_paused_bot_cannot_be_woken(tier: Tier, group: Path | None) -> None:
         assert pause.resume() <= frozen + 0.001
         while pause.cpu_s() < frozen + 0.02:
             pass
-        # One that may ponder is left running.
+        # A bot with permission to ponder is left running.
         Pause(process.pid, is_allowed=False, leaf=leaf).stop()
         assert "frozen 0" in (Path(leaf.path) / "cgroup.events").read_text()
         leaf.freeze()
@@ -258,7 +258,7 @@ def test_the_group_is_stopped_last_and_runs_first(monkeypatch: pytest.MonkeyPatc
     ("toll", "expected"),
     [
         (Toll(123456789, 2), Termination.OOM),
-        # The kernel says that it did not die of it, however near the limit it was.
+        # The kernel says that memory did not kill it, however close to the limit it was.
         (Toll((1 << 27) - 1, 0), Termination.INIT_CRASH),
     ],
 )
@@ -294,7 +294,7 @@ def test_the_kernel_says_who_ran_out_of_memory(
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[object]:
-    """Let the search for a group that may be divided end as it is said."""
+    """Make the search for a group end in the way that the test's parameter says."""
     answer: Subtree | NoSubtreeError = request.param
 
     def search() -> Subtree:

@@ -40,7 +40,7 @@ print(json.dumps({
 
 @pytest.fixture(autouse=True)
 def polled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Test what the arena sees, also where the kernel would keep the limits."""
+    """Test the arena's own checks, even if the kernel could enforce the limits."""
     monkeypatch.setattr("arena.sandbox.process.own_subtree", lambda: None)
 
 
@@ -69,7 +69,7 @@ def start(script: str, resources: Resources | None = None, tier: Tier = Tier.T1)
 
 
 def await_death(pid: str) -> None:
-    """Wait till a process has ended; whoever adopted it need not have collected it."""
+    """Wait until a process has ended; its new parent may not have reaped it."""
     with suppress(OSError):
         while "\nState:\tZ" not in Path("/proc", pid, "status").read_text():
             pass
@@ -198,7 +198,7 @@ def test_the_whole_group_is_killed() -> None:
     os.read(process.stdout, 100)
     assert not process.has_exited()
     end = process.kill()
-    # All that could write is gone, or this read would wait.
+    # No process with the pipe is left, otherwise this read would block.
     while os.read(process.stdout, 1 << 16):
         pass
     finish(process)
@@ -256,7 +256,7 @@ def test_children_are_counted_as_far_as_need_be() -> None:
     assert process.usage().tasks == 5
     crowd = process.kill().max_rss
     process.close()
-    # What children share with their parent is no memory of a crowd.
+    # Memory that children share with their parent is not counted for each child.
     assert crowd < 1 << 26
 
 
@@ -320,7 +320,7 @@ def test_procfs_is_closed_unless_asked(procfs: bool) -> None:  # noqa: FBT001 - 
 def test_a_container_tells_neither_the_name_of_the_host_nor_lets_devices_be_changed() -> None:
     tier = max(tiers_to_try())
     has_changed = True
-    # The device belongs to the machine: another program may change it at that moment, but not each time.
+    # The device belongs to the machine: another program may change it at that moment, but not every time.
     for _ in range(4):
         before = Path("/dev/full").stat().st_mtime_ns
         process = start(TOUCH, tier=tier)

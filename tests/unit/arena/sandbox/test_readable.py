@@ -48,9 +48,9 @@ def test_no_bots_are_shown(site: Path) -> None:
         assert shown(readable, site / file), file
     for file in ("pack/one.py", "pack/two/w.onnx", "pack/three.py", "four/w.onnx", "four/__init__.py"):
         assert not shown(readable, site / file), file
-    # What is partly shown must be listed, or nothing in it could be imported.
+    # A partly visible folder must be listable, or nothing in it could be imported.
     assert {str(site), str(site / "pack")} <= set(readable.names)
-    # A container shows the whole folder, and hides these in it.
+    # A container shows the whole folder, and hides these entries.
     assert str(site) in readable.shown
     hidden = ("pack/one.py", "pack/two", "pack/three.py", "four")
     assert set(readable.hidden) == {os.path.realpath(site / file) for file in hidden}
@@ -136,7 +136,7 @@ def test_a_script_gets_no_program_that_is_not_installed(tmp_path: Path) -> None:
 
 
 def test_an_environment_shows_nothing_of_the_host_by_its_links(tmp_path: Path) -> None:
-    """Its author wrote both the links and the line `home`."""
+    """The author of an environment could create its links, and the line `home` in its pyvenv.cfg."""
     make(
         tmp_path,
         "secret/x",

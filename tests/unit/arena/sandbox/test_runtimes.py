@@ -1,4 +1,4 @@
-"""Which files of the machine a runtime is shown, on made trees."""
+"""The files of the machine that a runtime can read, on simulated trees."""
 
 from __future__ import annotations
 

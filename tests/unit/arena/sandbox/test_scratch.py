@@ -72,7 +72,7 @@ def test_entries_of_home_and_cache_together(scratch: ScratchFolder) -> None:
 def test_depth(scratch: ScratchFolder) -> None:
     (scratch.home / "1" / "2" / "3").mkdir(parents=True)
     assert scratch.excess(LIMITS) == ""
-    # Half of the bytes or entries is much for the next match; depth does not grow from match to match.
+    # Half of the bytes or entries is too much for the next match; depth does not grow between matches.
     assert scratch.excess(LIMITS, 0.5) == ""
     (scratch.home / "1" / "2" / "3" / "4").mkdir()
     assert scratch.excess(LIMITS) == "folders 4 deep, 3 are allowed"

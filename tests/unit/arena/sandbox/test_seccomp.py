@@ -1,4 +1,4 @@
-"""The filter is run by a small machine of our own, so that every architecture is tested on every other."""
+"""The filter is executed by a small interpreter, so that every architecture is tested on every other."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MACHINES = pytest.mark.parametrize("machine", COLUMNS)
 
 Arguments = tuple[int, ...]
 CASES: dict[str, tuple[list[Arguments], list[Arguments], int]] = {
-    # As pthread_create has them, and 1 << 32, which the kernel does not look at; fork, vfork; namespaces.
+    # As pthread_create sets them, and 1 << 32, which the kernel ignores; fork, vfork; namespaces.
     "clone": (
         [(0x3D0F00,), (0x10000,), (1 << 32 | 0x10000,)],
         [(17,), (0x4111,), (0,), (0x10000 << 32,), *[(0x10000 | 1 << bit,) for bit in (17, *range(25, 31))]],
         errno.EPERM,
     ),
     "mmap": (
-        # A file shared, also by MAP_SHARED_VALIDATE; private memory, and MAP_DROPPABLE for getrandom.
+        # A shared file, also by MAP_SHARED_VALIDATE; private memory, and MAP_DROPPABLE for getrandom.
         [
             (0, 1, 3, 0x01),
             (0, 1, 3, 0x03),
@@ -72,7 +72,7 @@ CASES: dict[str, tuple[list[Arguments], list[Arguments], int]] = {
     ),
     **dict.fromkeys(("tgkill", "rt_tgsigqueueinfo"), ([(18, 18, 9)], [(5, 5, 18)], errno.EPERM)),
 }
-"""Of each rule: arguments that pass, arguments that do not, and the error."""
+"""For each rule: allowed arguments, refused arguments, and the error."""
 
 PLAIN = (ALLOWED, ALLOWABLE)
 
@@ -191,5 +191,5 @@ def test_the_listener_is_asked_about_refusals_only(machine: str) -> None:
 
 @MACHINES
 def test_an_answer_takes_few_instructions(machine: str) -> None:
-    # A balanced tree over some 140 segments, and the kernel takes 4,096 lines.
+    # A balanced tree over some 140 segments; the kernel allows 4,096 instructions.
     assert len(program(machine, ALLOWABLE)) < 450

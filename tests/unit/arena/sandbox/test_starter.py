@@ -1,4 +1,4 @@
-"""The process that starts bots: it may die, and what it starts is the child of the process it serves."""
+"""The starter may die, and its bots are children of the process that it serves."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def descriptors() -> set[str]:
 
 
 def starter_pid() -> int:
-    """Find the oldest child with the launcher's command line, as first processes of containers have, too."""
+    """Return the oldest child with the launcher's command line, as first processes of containers have too."""
     children = [pid for pid in members(os.getpid()) if pid != os.getpid()]
     launchers = [
         pid for pid in children if starter.LAUNCHER.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -92,14 +92,14 @@ def test_a_starter_that_dies_before_its_answer_leaves_no_second_bot(
     process = start(tier)
     (first, its_pipe), (second, other_pipe) = asked
     assert (second, its_pipe != other_pipe) == (process.pid, True)
-    # It ends by itself, since nothing is at the other end of its pipes.
+    # The starter ends by itself, because its pipes are closed.
     os.waitpid(first, 0)
     assert echo(process, b"x") == b"x"
     end(process)
 
 
 def test_one_starter_serves_many_threads() -> None:
-    # Bots die with the thread that made the starter, and that is this one.
+    # Bots die with the thread that made the starter, which is this one.
     end(start(Tier.T1))
     started: list[Process] = []
 
@@ -178,7 +178,7 @@ os.kill(os.getpid(), 9)
 def test_the_starter_dies_with_its_process() -> None:
     done = subprocess.run(own_python("-c", ARENA), stdout=subprocess.PIPE, timeout=60, check=False)  # noqa: S603 - our own script
     status = Path("/proc", done.stdout.decode().strip(), "status")
-    # It may be gone at any moment, also between two looks at it.
+    # It may disappear at any moment, also between two checks.
     with suppress(OSError):
         while "\nState:\tZ" not in status.read_text():
             pass

@@ -27,7 +27,7 @@ print("[]")
 if order["attacks"][0][0] == "note":
     print(json.dumps({"attack": "note", "got": open(order["targets"]["program"]).read(), "error": None}))
 """
-"""An opponent as it should be, and an attacker that does nothing."""
+"""A normal opponent, and an attacker that attempts nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 class Judge:
-    """Attacks that turn out as told, and are counted."""
+    """Attacks with given results, which are counted."""
 
     def __init__(self) -> None:
         self.worked: dict[Tier, set[int]] = {}
@@ -62,9 +62,9 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 @pytest.mark.parametrize("tier", sorted(tiers_to_try()))
 def test_every_tier_this_system_has_the_means_for_keeps_its_promises(tier: Tier) -> None:
-    # The canaries can be hurt: what a tier leaves open does work on them. Root's bots lack root's rights, so
-    # they look into no process of it, whatever the tier. Some attacks need a share of the processor that
-    # a machine with other work may not give them at once.
+    # The canaries are vulnerable: attacks that a tier does not block succeed. Bots of a root arena lack
+    # root's rights, so they cannot read its processes in any tier. Some attacks need more CPU than a busy
+    # machine may give them at once.
     open_to = {attack.number for attack in ATTACKS if attack.number and attack.promise(tier) not in KEPT}
     hurt: set[int] = set()
     for _ in range(3):

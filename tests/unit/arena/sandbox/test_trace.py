@@ -1,4 +1,4 @@
-"""A bot is told the same with and without a tracer, and the tracer tells what was refused."""
+"""A bot gets the same errors with and without a tracer, and the tracer reports the refused calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANSWERS = "EPERM EPERM EAFNOSUPPORT EPERM EPERM ENOTSUP None\n"
 
 
 def answers(*command: str, tracer: Tracer | None, tier: Tier = Tier.T2) -> str:
-    """Start a program; give the first line it prints."""
+    """Start a program; return the first line of its output."""
     import os
     import select
 
@@ -104,7 +104,7 @@ def test_the_doctor_traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
     result = CliRunner().invoke(doctor, ["--trace", "random"])
     assert (result.exit_code, result.output) == (0, f"tier {default_tier()} refused random no system call\n")
-    # A container lets a bot change the modes of its own files.
+    # A container allows a bot to change the modes of its own files.
     monkeypatch.setattr("arena.sandbox.tier_grades.default_tier", lambda: Tier.T2)
     assert ",chmod," in CliRunner().invoke(doctor, ["--trace", "keras", "--format", "csv"]).output
     monkeypatch.setattr("arena.sandbox.tier_grades.default_tier", lambda: Tier.T1)
@@ -149,7 +149,7 @@ def test_the_names_are_those_of_the_kernel_headers(machine: str, header: str) ->
     text = Path(header).read_text(encoding="utf-8")
     kernels = {int(number): name for name, number in re.findall(r"#define __NR(?:3264)?_(\w+) (\d+)", text)}
     for number in range(max(kernels)):
-        # Numbers in between are those of 32-bit architectures; one name is spelt in two ways.
+        # The numbers in between belong to 32-bit architectures; one name has two spellings.
         known = None if 295 <= number < 424 and machine == "aarch64" else kernels.get(number)
         if known in {"arch_specific_syscall", "sync_file_range2", "fstatat"}:
             continue

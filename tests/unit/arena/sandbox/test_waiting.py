@@ -1,4 +1,4 @@
-"""What is read of `/proc`: against a small tree with the kernel's files, and against real processes."""
+"""Values read from `/proc`, from a small tree of files in the kernel's format, and from real processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MS = 1_000_000
 
 
 class Tree:
-    """A process of two threads in a folder."""
+    """A simulated process with two threads, in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -35,7 +35,7 @@ class Tree:
         task = self.folder / str(MAIN) / "task" / str(tid)
         task.mkdir(parents=True, exist_ok=True)
         (task / "schedstat").write_text(f"{ran_ms * MS} {waited_ms * MS} {runs}\n")
-        # A name may hold blanks and parentheses.
+        # A name may contain blanks and parentheses.
         (task / "stat").write_text(f"{tid} (a) R (b) {state} 1 2 3\n")
 
 
@@ -74,7 +74,7 @@ def test_what_was_counted_while_it_went_on_is_not_counted_again(tree: Tree) -> N
     tree.put(MAIN, 100, 500, 7, "R")
     found.look(1.0)
     assert found.look(1.05) == near(0.05, 0)
-    # It ran for so short a time that nothing was added, and sleeps.
+    # It ran for so short a time that nothing was added, and now sleeps.
     tree.put(MAIN, 100, 500, 8)
     assert found.look(1.06) == (0, 0)
     tree.put(MAIN, 101, 530, 9)
@@ -89,7 +89,7 @@ def test_a_wait_that_goes_on_counts_once(tree: Tree) -> None:
     found.look(1.0)
     assert found.look(1.01) == near(0.01, 0)
     assert found.look(1.05) == near(0.04, 0)
-    # Now it runs, and the kernel adds the 58 ms it waited: 50 of them are known.
+    # Now it runs, and the kernel adds the 58 ms of its wait, of which 50 are already known.
     tree.put(MAIN, 101, 558, 8, "R")
     assert found.look(1.06) == near(0.008, 0.001)
 
@@ -180,13 +180,13 @@ def test_idle_cores(tmp_path: Path) -> None:
 
 @pytest.fixture
 def rivals() -> Iterator[list[int]]:
-    """Two processes that want one core."""
+    """Yield two processes that compete for one core."""
     core = min(os.sched_getaffinity(0))
     code = f"import os\nos.sched_setaffinity(0, {{{core}}})\nos.write(1, b'1')\nwhile True: pass"
     command = [sys.executable, "-I", "-S", "-c", code]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]  # noqa: S603
     for each in started:
-        # While an interpreter starts it may sleep; from here on it never does.
+        # A starting interpreter may sleep; after this line it never does.
         assert each.stdout is not None
         assert each.stdout.read(1) == b"1"
     yield [each.pid for each in started]
@@ -197,7 +197,7 @@ def rivals() -> Iterator[list[int]]:
 
 def test_rivals_wait_for_each_other(rivals: list[int]) -> None:
     found = [Waiting([pid]) for pid in rivals]
-    # What is read belongs to a moment between the clock before and after: this process may have to wait, too.
+    # The value belongs to a moment between two clock readings, because this process may have to wait as well.
     earliest, latest = [0.0, 0.0], [0.0, 0.0]
     for rival, each in enumerate(found):
         earliest[rival] = time.monotonic()
@@ -214,14 +214,14 @@ def test_rivals_wait_for_each_other(rivals: list[int]) -> None:
             least[rival], most[rival] = now - latest[rival], time.monotonic() - earliest[rival]
         time.sleep(0.01)
     for rival, (waited_s, ran_s) in enumerate(sums):
-        # Whatever else runs, a process that never sleeps waits or runs; a tick may be under way.
+        # Independent of other load, a process that never sleeps waits or runs; one tick may be in progress.
         assert least[rival] - 0.05 <= waited_s + ran_s <= most[rival] + 0.05
     assert sum(waited_s for waited_s, _ in sums) > 0.9 * min(least)
 
 
 def test_a_stopped_process_does_not_wait(rivals: list[int]) -> None:
     os.kill(rivals[0], signal.SIGSTOP)
-    # It stops once it gets a core, for which it may have to wait.
+    # The process stops once it gets a core, for which it may have to wait.
     stat, ends_at = Path(f"/proc/{rivals[0]}/stat"), time.monotonic() + 120
     while stat.read_text().rpartition(")")[2].split()[0] != "T":
         assert time.monotonic() < ends_at

@@ -99,7 +99,7 @@ def test_in_each_turn_everybody_meets_one_other(num_bots: int) -> None:
 
 
 class _Unread(Sequence["PlannedMatch"]):
-    """So many stored rows, none of which may be read."""
+    """A number of stored rows, none of which may be read."""
 
     def __init__(self, num: int) -> None:
         self.num = num
@@ -114,7 +114,7 @@ class _Unread(Sequence["PlannedMatch"]):
 
 
 class _Counted(list[tuple[int, ...]]):
-    """Openings that count how often one is taken: once for each match that is made."""
+    """Openings that count how often one is requested: once for each match that is made."""
 
     taken = 0
 
@@ -172,7 +172,7 @@ def test_bots_that_come_and_go_change_the_rest_of_the_plan(fixed: FixedPlan, dat
         assert len(plan) <= total
     assert found == Closed()
     assert [match.number for match in plan] == list(range(1, len(plan) + 1))
-    # Brute force: who takes part meets everybody it is to meet, as often as in a plan without changes.
+    # Brute force: each bot meets all its opponents, as often as in a plan without changes.
     is_here = [who.state == "playing" for who in seats]
     per_pair = fixed.rounds * fixed.games
     first = fixed.seeds if fixed.kind == "gauntlet" else len(seats)
@@ -191,7 +191,7 @@ def test_bots_that_come_and_go_change_the_rest_of_the_plan(fixed: FixedPlan, dat
             turned = fixed.reverse != (fixed.swap and match.match_no % 2 == 1)
             assert (match.first, match.second) == ((high, low) if turned else (low, high))
             assert match.opening == OPENINGS[match.match_no // 2 % 3]
-    # Encounters that were played less often come first.
+    # Encounters with fewer played matches come first.
     counts = Counter(match.encounter for match in before)
     for match in plan[len(before) :]:
         behind = [

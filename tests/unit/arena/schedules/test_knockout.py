@@ -24,7 +24,7 @@ def _low_wins(_: PlannedMatch) -> float:
 
 
 def _by_key(match: PlannedMatch) -> float:
-    """The same result whenever it is asked for; now and then a tie is level."""
+    """Return the same result for each call with the same match; some ties are level."""
     return random.Random(f"{match.encounter}/{match.match_no}").choice((0.0, 0.5, 1.0))  # noqa: S311 - no secret
 
 
@@ -50,7 +50,7 @@ def test_seeds_are_folded() -> None:
     assert fold(1) == [0]
     assert [seed + 1 for seed in fold(8)] == [1, 8, 4, 5, 2, 7, 3, 6]
     for size in (2, 4, 8, 16, 32):
-        # If all better seeds win, the sum of two that meet is the same in each round.
+        # If all better seeds win, the seeds of two bots that meet have the same sum in each round.
         order = fold(size)
         while len(order) > 1:
             pairs = list(zip(order[::2], order[1::2], strict=True))
@@ -91,7 +91,7 @@ def test_two_defeats_put_a_bot_out(num: int) -> None:
     assert sorted(place for place in found if place is not None)[:2] == [1, 2]
     assert len([place for place in found if place is not None]) == num
     assert found[champion.winner] == 1
-    # A place is one more than the number of bots that are placed better.
+    # A place is one more than the number of better-placed bots.
     assert all(
         place == 1 + sum(other < place for other in found if other is not None) for place in found if place
     )
@@ -114,7 +114,7 @@ def test_a_double_elimination_of_four_by_hand() -> None:
 
 
 def test_the_second_final_is_played_when_the_first_is_lost() -> None:
-    """Seat 1 loses to seat 0 in the winners' bracket, and beats it in the final, then once more."""
+    """Seat 1 loses to seat 0 in the winners' bracket, beats it in the final, and then once more."""
 
     def result(match: PlannedMatch) -> float:
         return float({match.first, match.second} != {0, 1} or match.match_no < 2)
@@ -125,7 +125,7 @@ def test_the_second_final_is_played_when_the_first_is_lost() -> None:
     assert (ties["final"].winner, ties["second final"].winner) == (1, 1)
     assert _seats(ties["second final"]) == (1, 0)
     assert _bracket(event).places(4) == [2, 1, 3, 4]
-    # Three ties of the same two bots, each with the pairs that follow.
+    # Three ties of the same two bots, each with its tie-break pairs.
     numbers = [match.match_no for match in event.plan if {match.first, match.second} == {0, 1}]
     assert numbers == list(range(6))
     assert event.decision == "bot-1 wins the knockout"
@@ -133,7 +133,7 @@ def test_the_second_final_is_played_when_the_first_is_lost() -> None:
 
 @pytest.mark.parametrize("num", [8, 16, 32])
 def test_bots_that_have_met_meet_again_late(num: int) -> None:
-    """Whoever wins, nobody meets again in the first two rounds of the losers' bracket."""
+    """Whoever wins, no two bots meet again in the first two rounds of the losers' bracket."""
     for seed in range(6):
         rng = random.Random(seed)  # noqa: S311 - no secret
         strength = {bot: rng.random() for bot in range(num)}
@@ -161,7 +161,7 @@ def test_who_loses_a_semifinal_plays_for_the_third_place() -> None:
         ("final", (0, 1), 0),
     ]
     assert _bracket(event).places(8) == [1, 2, 3, 4, 5, 5, 5, 5]
-    # Of three bots one has it without a match, of two there is none.
+    # With three bots the third place is decided without a match, with two there is none.
     three = _event(3, third_place=True)
     play_all(three, 256, _low_wins)
     assert _bracket(three).places(3) == [1, 2, 3]
@@ -170,7 +170,7 @@ def test_who_loses_a_semifinal_plays_for_the_third_place() -> None:
 
 
 def _play_tie(points: list[float], **options: Any) -> tuple[SimulatedEvent, int]:  # noqa: ANN401 - options of any kind
-    """Two bots play a tie; `points` are those of seat 0, match by match."""
+    """Play a tie of two bots; `points` are those of seat 0, match by match."""
     event = _event(2, **options)
     while event.decision is None and len(event.results) < len(points):
         for match in event.ask(256):
@@ -221,7 +221,7 @@ def _with(event: SimulatedEvent, seat: int, state: str) -> None:
 def test_who_has_left_gives_walkovers() -> None:
     event = _event(4, pairs=2)
     done = event.ask(256)
-    # Seat 0 is ahead of seat 3 when it leaves, with one match to go; seats 1 and 2 are done.
+    # Seat 0 is ahead of seat 3 when seat 3 leaves, with one match left; seats 1 and 2 are done.
     for match in done:
         if match.match_no < 3 or 0 not in {match.first, match.second}:
             event.results[match.encounter, match.match_no] = 1.0

@@ -24,7 +24,7 @@ OPENINGS = [(0,), (1,), (2,)]
 
 
 def _stronger_wins(match: PlannedMatch) -> float:
-    """The bot with the lower seat is the stronger one."""
+    """Return the result of a match that the lower seat, the stronger bot, wins."""
     return 1.0 if match.number % 5 else 0.5
 
 
@@ -65,7 +65,7 @@ def test_pairs_are_whole_and_everybody_plays_equally_often() -> None:
         met[encounter] += 1
         seen.update((low, high))
     assert sum(seen.values()) == 288  # whole batches
-    # Whoever has the fewest plays next; its opponent may be ahead by a few.
+    # The bot with the fewest pairs plays next; its opponent may have some more.
     assert max(seen.values()) - min(seen.values()) <= 12
 
 
@@ -103,7 +103,7 @@ def test_a_pair_is_drawn_by_the_other_fold_alone(pairs: int) -> None:
 
 
 def _played(seats: list[Participant], pairs: list[tuple[int, int]], errors: tuple[float, ...]) -> View:
-    """Return the view of an event in which the lower seat won all matches of these pairs."""
+    """Return the view of a tournament in which the lower seat won all matches of these pairs."""
     plan: list[PlannedMatch] = []
     results: dict[tuple[int, int], float | None] = {}
     for pair, (low, high) in enumerate(pairs):
@@ -152,7 +152,7 @@ def test_who_has_left_is_not_paired() -> None:
 
 
 def _joined(event: SimulatedEvent, num: int) -> View:
-    """The view of an event that bots have joined."""
+    """Return the view of a tournament that further bots have joined."""
     seats = [*event.seats, *(Participant(f"new-{seat}", joined=seat + 1) for seat in range(num))]
     return View(seats=seats, plan=event.plan, results=event.results)
 
@@ -162,13 +162,13 @@ def test_newcomers_play_first_the_one_with_the_fewest_pairs_before_the_others() 
     event.seats = tuple(_joined(event, 2).seats)
     before = len(event.plan)
     batches = [len(event.ask(16)) for _ in range(14)]
-    # Two pairs a batch until each newcomer has eight, as everything is learned from the first ones.
+    # Two pairs per batch until each newcomer has eight, because the first results teach the most.
     assert batches[:4] == [4, 4, 4, 4]
     assert batches[-1] == 16
     own = [{match.first, match.second} & {12, 13} for match in event.plan[before::2]]
     assert own[0] | own[1] == {12, 13}
     first = Counter(seat for seats in own[:16] for seat in seats)
-    # Some of the others have waited long.
+    # Some of the other bots have waited long.
     assert abs(first[12] - first[13]) <= 1
     assert first.total() >= 12
 
@@ -181,9 +181,9 @@ def test_bots_that_join_at_once_get_their_first_pairs_in_one_batch(num: int) -> 
     pairs = [{match.first, match.second} for match in batch[::2]]
     new = set(range(12, 12 + num))
     assert set().union(*pairs) >= new
-    # It ends with the pair of the last one of them.
+    # The batch ends with the pair of the last newcomer.
     assert not set().union(*pairs[:-1]) >= new
-    # A smaller batch is the beginning of it, so a batch that was stored before is planned again as it was.
+    # A smaller batch is the beginning of a larger one, so a stored batch is planned again as it was.
     assert list(_next(view, 4, seed=3)) == list(batch[:4])
 
 
@@ -214,7 +214,7 @@ def test_a_newcomer_is_settled_by_its_error_or_its_pairs(
 
 
 def test_nobody_waits_longer_than_three_times_the_mean() -> None:
-    """Newcomers come one after the other, and are never known well enough."""
+    """Newcomers join one after the other, and their ratings are never precise enough."""
     ladder = SimulatedLadder(np.linspace(-400, 400, 9).tolist(), 5)
     since = dict.fromkeys(range(9), -1)
     for joining in (0, 0, 3, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0):
@@ -284,7 +284,7 @@ def test_a_ladder_of_one_waits() -> None:
 
 
 def test_pairing_does_not_bias_the_ratings() -> None:
-    """Paired with neighbours in the ranking of all results, the ends were 260 Elo too far apart."""
+    """When bots were paired with neighbours by all results, the ends were 260 Elo too far apart."""
     found = np.array([measure_ladder(24, 16, seed) for seed in range(6)]).mean(axis=0)
     ratings, adjacent, _, bias, square, tau, _ = found.tolist()
     assert ratings >= 0.9
@@ -295,7 +295,7 @@ def test_pairing_does_not_bias_the_ratings() -> None:
 
 
 def test_a_newcomer_finds_its_place_soon() -> None:
-    """Against random opponents it would need 137 pairs in the mean."""
+    """Against random opponents a newcomer would need 137 pairs on average."""
     found = [measure_newcomer(300.0, seed, pairs_each=100) for seed in range(2)]
     assert np.mean([each.pairs for each in found]) <= 105
     assert all(abs(each.away) <= 90 for each in found)
@@ -316,7 +316,7 @@ def _sums(rows: list[tuple[int, int, float, float]]) -> FoldSums:
 
 
 def _log_posterior(elo: list[float], rows: list[tuple[int, int, float, float]]) -> float:
-    """Add up the textbook's formula, match by match."""
+    """Return the log posterior by the textbook's formula, match by match."""
     value = -sum(each**2 for each in elo) / (2 * 400**2)
     for low, high, matches, points in rows:
         chance = 1 / (1 + 10 ** ((elo[high] - elo[low]) / 400))

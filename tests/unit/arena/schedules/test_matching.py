@@ -33,7 +33,8 @@ def test_no_other_way_costs_less(num: int) -> None:
     rng = random.Random(num)  # noqa: S311 - no secret
     ways = list(_all_ways(range(num)))
     for _ in range(25):
-        # Few values in front, so that what follows decides; large ones behind, which must not carry over.
+        # Few values in the first digit, so that the later digits decide; large values there, which must not
+        # carry over.
         costs = {
             edge: (rng.randrange(2), rng.randrange(3), rng.randrange(40) ** 2, rng.getrandbits(32))
             for edge in combinations(range(num), 2)
@@ -44,7 +45,7 @@ def test_no_other_way_costs_less(num: int) -> None:
 
 
 def test_an_earlier_entry_outweighs_any_sum_of_later_ones() -> None:
-    # 0-1 and 2-3 cost one more in front, both others the most behind.
+    # 0-1 and 2-3 cost one more in the first digit, the two others the most in the last.
     costs: dict[Edge, tuple[int, ...]] = dict.fromkeys(combinations(range(4), 2), (0, 1000))
     costs[0, 1] = (1, 0)
     costs[2, 3] = (0, 0)

@@ -32,7 +32,7 @@ def _match(first: int, second: int) -> PlannedMatch:
 @pytest.mark.parametrize("side", [0, 1])
 def test_results_follow_the_law_of_the_model(gap: float, draws: float, advantage: float, side: int) -> None:
     world = World(draws=draws, advantage=advantage)
-    # The simulated worlds have a twin of the law: loss, draw and win of a bot that moves first, and second.
+    # The simulated worlds compute the same law: loss, draw and win of a bot moving first, and second.
     both = chances(np.array([gap * LOGITS_PER_ELO]), np.array([advantage * LOGITS_PER_ELO]), world)
     law = both[side][0]
     model = FieldModel(np.array([gap, 0.0]), advantage, draws)
@@ -68,7 +68,7 @@ def test_an_event_is_paired_again_by_the_drawn_results() -> None:
     assert views[0].results == views[1].results
     assert views[0].results != views[2].results
     assert len(views[0].plan) == 4 * 4 * 2
-    # It is the event itself when it is given these results.
+    # With these results it plays the tournament itself.
     event = SimulatedEvent(SWISS, 8)
     while batch := event.ask(256):
         for match in batch:
@@ -112,7 +112,7 @@ def test_ratings_are_corrected_by_replays_of_their_own_event() -> None:
     assert (found.slope, found.away.tolist()) == (again.slope, again.away.tolist())
     assert found.strength == pytest.approx(ratings.strength / found.slope)
     assert (replayed(SWISS, SEATS, ratings, 2, 5).away != found.away).any()
-    # By hand: what the fits of five replays of the fit say of it, then of five more.
+    # Computed by hand: the slope after five replays of the fit, then after five more.
     fits, model = [ratings.strength] * 10, ratings.strength
     for number in range(10):
         if number == 5:

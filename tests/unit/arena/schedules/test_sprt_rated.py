@@ -1,4 +1,4 @@
-"""The pairs that are played after a test, for ratings."""
+"""The pairs that are played for ratings after a test."""
 
 from __future__ import annotations
 

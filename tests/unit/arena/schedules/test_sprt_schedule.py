@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from arena_db.records import PlannedMatch
 
 LOOSE = SprtTest(elo1=150.0, alpha=0.2, beta=0.2)
-"""Decides after few pairs."""
+"""A test that is decided after few pairs."""
 
 
 def _openings(num: int) -> list[tuple[int, ...]]:
@@ -90,7 +90,7 @@ def test_a_pair_with_a_void_match_is_left_out() -> None:
     assert schedule.state(results).cells == (0, 0, 0, 0, 4)
     assert schedule.state(results).decision == "H1"
     assert kept.decision == "undecided"
-    # When all are void nothing is left to look at.
+    # If all matches are void, nothing is left to evaluate.
     assert schedule.state(dict.fromkeys(results)).decision == "undecided"
     assert schedule.state({}).decision is None
 
@@ -149,7 +149,7 @@ def test_decisions_do_not_depend_on_the_number_of_pairs_in_flight(elo: float) ->
     for _ in range(2):
         law = (0.35, 0.3, 0.35) if elo == 0 else (0.3, 0.3, 0.4)
         points = rng.choice(3, size=600, p=law) / 2
-        # Who wins does so quickly: in the order of arrival, wins would count before losses.
+        # A win is quick: in the order of arrival, wins would count before losses.
         seconds = np.where(points == 1, 1.0, 3.0) * rng.uniform(0.9, 1.1, 600)
         by_key = {(0, place): float(each) for place, each in enumerate(points)}
         lasts = {(0, place): float(each) for place, each in enumerate(seconds)}
@@ -165,7 +165,7 @@ def test_decisions_do_not_depend_on_the_number_of_pairs_in_flight(elo: float) ->
 
 
 def test_a_tabulated_test_is_the_same_test() -> None:
-    """Simulations compute the ratios of a course all at once."""
+    """Simulations compute all ratios of a run at once."""
     half_points = np.random.default_rng(3).choice(5, size=300, p=(0.1, 0.2, 0.3, 0.25, 0.15))
     test, tabulated = SprtTest(elo1=60.0), TabulatedTest(elo1=60.0)
     tabulated.tabulate(half_points)
@@ -173,7 +173,7 @@ def test_a_tabulated_test_is_the_same_test() -> None:
         pairs = half_points[:num].tolist()
         one, other = tabulated.judge(pairs, num_openings=300), test.judge(pairs, num_openings=300)
         assert one._replace(ratio=0.0) == other._replace(ratio=0.0)
-        # Not the same to the last digit: sums over several samples are rounded in another order.
+        # Not equal to the last digit: sums over several samples are rounded in another order.
         assert one.ratio == pytest.approx(other.ratio, abs=1e-9)
 
 

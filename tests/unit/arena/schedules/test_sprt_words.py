@@ -1,4 +1,4 @@
-"""How sequential tests are written."""
+"""The notation of sequential tests."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _by_chance(seed: int) -> Callable[[PlannedMatch], float]:
 
 
 def _by_key(match: PlannedMatch) -> float:
-    """The same result whenever it is asked for."""
+    """Return the same result for each call with the same match."""
     return random.Random(f"{match.encounter}/{match.match_no}").choice((0.0, 0.5, 1.0))  # noqa: S311 - no secret
 
 
@@ -52,7 +52,7 @@ def _pairings(event: SimulatedEvent) -> list[list[tuple[int, int]]]:
 
 
 def _ways(seats: list[int]) -> Iterator[list[tuple[int, int | None]]]:
-    """All ways to pair seats off; of an odd number one is left over."""
+    """Yield all ways to pair seats; with an odd number one seat is left over."""
     if not seats:
         yield []
         return
@@ -68,7 +68,7 @@ def _ways(seats: list[int]) -> Iterator[list[tuple[int, int | None]]]:
 def _price(
     way: list[tuple[int, int | None]], points: list[float], met: Counter[frozenset[int]], had: Counter[int]
 ) -> tuple[float, ...]:
-    """What a round costs as the documentation has it, in plain words: the twin of the schedule's own sums."""
+    """Return the cost of a round as documented, computed by plain loops, to compare with the schedule."""
     ranking = sorted(range(len(points)), key=lambda seat: (-points[seat], seat))
     last = ranking[-1]
     byes = meetings = apart = halves = 0.0
@@ -144,7 +144,7 @@ def test_nobody_meets_again_or_rests_again_before_it_must(num: int, rounds: int)
     assert len(pairings) == rounds
     cycle = num - 1 + num % 2
     if num == 4:
-        # Of four bots each round but those of a whole cycle could be stuck; here none is.
+        # With four bots, the first three rounds contain every pair exactly once.
         counts = Counter(edge for edges in pairings[:cycle] for edge in edges)
         assert set(counts.values()) == {1}
     byes: Counter[int] = Counter()
@@ -194,7 +194,7 @@ def test_it_waits_for_the_last_match_of_a_round() -> None:
     for match in batch[:-1]:
         event.results[match.encounter, match.match_no] = 1.0
     assert event.schedule.next(event.view(), 256) == Wait("round 1 of 4: 1 match is still to be played")
-    # A void match is over, too.
+    # A void match counts as finished, too.
     event.results[batch[-1].encounter, batch[-1].match_no] = None
     found = event.schedule.next(event.view(), 256)
     assert isinstance(found, PlannedBatch)
@@ -212,7 +212,7 @@ def test_the_seed_decides_what_is_left_open() -> None:
 
 
 def test_each_round_is_drawn_anew() -> None:
-    """Of four equal bots two ways cost the same in rounds 2 and 5."""
+    """With four equal bots, two pairings cost the same in rounds 2 and 5."""
     picks: list[tuple[object, object]] = []
     for seed in range(10):
         event = _event(4, rounds=5, seed=seed)
@@ -276,7 +276,7 @@ def test_an_encounter_that_a_leaver_cut_short_counts_whole() -> None:
     play_all(event, 256, _low_wins)
     schedule = event.schedule
     assert isinstance(schedule, SwissSchedule)
-    # 0 and 2 were to play six matches; four of them never were.
+    # 0 and 2 were to play six matches, four of which were never played.
     assert schedule.scores(event.view(), schedule.rounds_of(event.view())) == {0: 4, 2: 8, 1: 12, 3: 0}
 
 
@@ -299,7 +299,7 @@ def test_a_newcomer_meets_who_was_left_over_or_starts_with_nothing() -> None:
     assert isinstance(schedule, SwissSchedule)
     assert schedule.byes(event.view(), schedule.rounds_of(event.view())[0]) == []
     event.ask(256)
-    # It has the fewest points, so it has the bye.
+    # It has the fewest points, so it gets the bye.
     assert 4 not in {seat for edge in _pairings(event)[1] for seat in edge}
 
 

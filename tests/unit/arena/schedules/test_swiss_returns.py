@@ -1,4 +1,4 @@
-"""Bots that leave a Swiss tournament and come back, against points that are counted as things happen."""
+"""Bots that leave a Swiss tournament and return, compared with points that are counted as they arise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """An event that is held step by step; it counts points at the moment somebody gets them."""
+    """A tournament that is run step by step, and counts points at the moment a bot gets them."""
 
     def __init__(self, num: int, *, rounds: int, pairs: int, seed: int) -> None:
         self.schedule = SwissSchedule(rounds=rounds, pairs=pairs, seed=seed, openings=[(0,), (1,)])
@@ -28,12 +28,12 @@ class Held:
         self.is_over = False
         self.round = ""
         self.met: set[int] = set()
-        """Who has an opponent in the present round."""
+        """Seats that have an opponent in the present round."""
         self.num_met: Counter[frozenset[int]] = Counter()
-        """Matches that were planned of two bots since they last began to meet."""
+        """Number of planned matches of two bots since they last began an encounter."""
         self._change = 0
         self._present = set(range(num))
-        """Who took part when the plan last grew."""
+        """Seats that took part when the plan last grew."""
 
     def playing(self) -> set[int]:
         return {seat for seat, who in enumerate(self.event.seats) if who.state == "playing"}
@@ -52,7 +52,7 @@ class Held:
 
     def _walk_over(self, match: PlannedMatch, seat: int, num: int) -> None:
         (other,) = {match.first, match.second} - {seat}
-        # Who is away already has given its points before.
+        # A bot that is already away has given its opponents their points before.
         if other in self.playing():
             self.points[other] += 2 * num
 
@@ -68,7 +68,7 @@ class Held:
         self.event.seats = tuple(seats)
 
     def plan(self, wanted: int) -> None:
-        """Ask once; check that who is away is not paired, and nobody twice in a round."""
+        """Request one batch; assert that absent bots are not paired, and no bot twice in a round."""
         found = self.schedule.next(self.event.view(), wanted)
         if isinstance(found, Closed):
             self.is_over = True
@@ -166,7 +166,7 @@ def test_who_is_back_has_its_points_and_none_for_what_it_missed() -> None:
     before = held.schedule.scores(held.event.view(), held.schedule.rounds_of(held.event.view()))
     assert (before[0], held.round) == (4, "round 3 of 4")
     held.come_back(0)
-    # Who had the bye is left over, so the round goes on with the two of them.
+    # The bot with the bye is left over, so the round continues with the two bots.
     held.plan(100)
     assert held.round == "round 3 of 4"
     assert {seat for match in held.open for seat in (match.first, match.second)} >= {0}
@@ -185,7 +185,7 @@ def test_who_left_first_missed_a_match_that_both_left() -> None:
     held.come_back(2)
     held.come_back(0)
     scores = held.scores()
-    # 0 and 2 were to meet; 0 left while 2 was there.
+    # 0 and 2 were to meet; 0 left while 2 was present.
     assert (scores[0], scores[2]) == (0, 4)
     assert scores == {seat: held.points[seat] for seat in range(4)}
 
@@ -198,6 +198,6 @@ def test_a_void_match_of_two_that_take_part_gives_no_points() -> None:
     held.open.remove(first)
     held.leave(0)
     held.come_back(0)
-    # The void one is judged by who takes part now; the open one stays with who was there.
+    # The void match depends on who takes part now; the dropped match on who took part when it was dropped.
     assert (held.scores()[0], held.scores()[2]) == (0, 2)
     assert second not in held.open

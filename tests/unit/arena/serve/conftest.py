@@ -1,4 +1,4 @@
-"""Stores that the server shows."""
+"""Stores for the tests of the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def league(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """Return commands on a store: a round robin with a judged and a void match, a knockout, evil names."""
+    """Return a command line on a store: a round robin, graded and void matches, a knockout, hostile names."""
     made = run_folder / "league"
     make_once(made, lambda: _make_league(CommandLine(made)))
     return CommandLine(copy_of(made, tmp_path_factory.mktemp("league")))

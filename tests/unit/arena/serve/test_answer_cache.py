@@ -1,4 +1,4 @@
-"""Pages are kept until the store changes, made once for all who ask, and never hold streams up."""
+"""Pages are cached until the store changes, built once for all requests, and never delay streams."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 class _Counting:
-    """The table of routes, whose handlers are counted, and can be held up or broken."""
+    """The table of routes with handlers that are counted, and can be delayed or made to fail."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
         self.handled: Counter[str] = Counter()
         self.gates: dict[str, Event] = {}
         self.late: dict[str, Event] = {}
-        """Waited for before and after a handler reads the store."""
+        """Events that a handler waits for before and after it reads the store."""
         self.errors: dict[str, Exception] = {}
 
     def routes(self) -> list[Route]:
@@ -108,7 +108,7 @@ def test_a_page_is_made_once_until_the_store_changes(store: Store) -> None:
         again = await client.get("/leaderboard", headers={"accept-encoding": "identity"})
         assert again.text == first.text
         assert counting.calls["/leaderboard"] == 1
-        # The twin, and another filter, are answers of their own.
+        # The JSON of a page, and a page with another filter, are separate answers.
         await client.get("/leaderboard.json")
         for query in ("", "?q=ply<9", "?q=ply<9", ""):
             assert (await client.get(f"/t/spring/matches{query}")).status_code == 200
@@ -134,7 +134,7 @@ def test_what_is_kept_has_a_most_and_the_oldest_goes(store: Store, monkeypatch: 
             "/leaderboard",
         ):
             assert (await client.get(path)).status_code == 200
-        # Each takes between one and two thousand bytes, so two fit at most.
+        # Each answer takes between one and two thousand bytes, so at most two fit.
         assert counting.calls["/bots"] == 1
         assert counting.calls["/leaderboard"] == 2
 
@@ -233,7 +233,7 @@ def test_a_fault_of_a_page_has_the_store_checked_once(store: Store, monkeypatch:
     async def body(client: httpx.AsyncClient) -> None:
         for number in range(5):
             assert (await client.get("/bots")).status_code == 500
-            # Neither does each commit of a running tournament have it checked again.
+            # Nor does each commit of a running tournament cause another check of the store.
             add_cup(store, name=f"cup{number}")
         assert len(checked) == 1
 
@@ -251,7 +251,7 @@ def test_slow_pages_hold_up_neither_tokens_nor_streams(store: Store) -> None:
             for path in ("/bots", "/leaderboard", "/", "/t/spring/matches", "/b/0123456789ab"):
                 tasks.start_soon(client.get, path)
             await _until(lambda: counting.calls.total() == 4)
-            # A token of the store, and the beginning of a stream, read it in threads of their own.
+            # Tokens of the store, and the beginning of a stream, are read in threads of their own.
             events = "/api/v1/tournaments/spring/events?after=0"
             answer = await client.get(events, headers={"authorization": "Bearer arena_v_unknown"})
             assert answer.status_code == 401
@@ -280,7 +280,7 @@ def test_the_sign_of_life_waits_for_nothing(store: Store, monkeypatch: pytest.Mo
         num_waiting += 1
         assert gate.wait(120)
 
-    # Streams read in threads of their own, and wait there for the first look at their tournament.
+    # Streams read in threads of their own, and wait there for the first data of their tournament.
     monkeypatch.setattr(Hubs, "hub", waiting)
 
     async def body(client: httpx.AsyncClient) -> None:

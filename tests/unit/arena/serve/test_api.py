@@ -1,4 +1,4 @@
-"""Answers of the API: the numbers of the commands, by their type and by the schema of the description."""
+"""Answers of the API: the numbers of the commands, valid by their type and by the schema."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ EQUAL = [
 
 
 def _row(path: str) -> DataRoute:
-    """Return the row of a path of the API, by its form."""
+    """Return the route of a path of the API."""
     parts = path.partition("?")[0].removeprefix(f"{API}/").split("/")
     forms = {
         **{
@@ -80,7 +80,7 @@ def _row(path: str) -> DataRoute:
 
 
 def _check(path: str, answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON
-    """Decode an answer by its type, strictly, and validate it by its schema; return the JSON."""
+    """Decode an answer strictly by its type, and validate it by its schema; return the JSON."""
     assert answer.status_code == 200, answer.text
     row = _row(path)
     found = answer.json()
@@ -106,8 +106,8 @@ def test_an_answer_is_what_the_command_prints(league: CommandLine, path: str, wo
     printed: Any = json.loads(league(*words, "--format", "json").stdout)
     assert found
     if "analysis" in printed and printed["address"] != "spring/1":
-        # Only this match has a stored grading. The command asks the solver about others; a server must not be
-        # kept busy by whoever reads its matches.
+        # Only this match has a stored grading. The command asks the solver about others; a server must not,
+        # because its clients could keep it busy.
         assert found["analysis"] is None
         printed["analysis"] = None
     assert found == printed

@@ -1,4 +1,4 @@
-"""Events by HTTP: all of them, each once, whenever a connection breaks; read once for all who wait."""
+"""Events by HTTP: complete, each once, over broken connections; read once for all waiting clients."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_poll_waits_for_the_first_event(store: Store) -> None:
 def test_a_stream_that_breaks_again_and_again_loses_and_repeats_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A short memory, so that those who come back also read the store.
+    # A small buffer, so that reconnecting clients also read from the store.
     monkeypatch.setattr(event_rows, "_KEPT", 3)
     store.events.append([_event(1)] * 4)
 
@@ -169,7 +169,7 @@ def test_many_who_wait_cost_one_reader_and_no_thread(store: Store, monkeypatch: 
                 tasks.start_soon(follow)
             await anyio.to_thread.run_sync(store.events.append, [_event(2)])
             await all_there.wait()
-            # From now on all of them wait, or find what they ask for in memory.
+            # From now on all of them wait, or find the requested events in memory.
             num_before.append(len(asked))
             num_threads.append(threading.active_count())
             await anyio.to_thread.run_sync(store.events.append, [_event(3)])
@@ -219,7 +219,7 @@ def test_events_that_were_cleaned_away_are_a_gap_with_the_state(
         found = (await client.get(f"{EVENTS}?after=1")).json()
         assert found["gap"] is True
         assert found["seq"] == 22
-        # The match that runs, from its beginning, and the newest state.
+        # The running match from its beginning, and the newest state.
         assert [event["kind"] for event in found["events"]] == ["started", "move", "state"]
         async with StreamReader(app, f"{EVENTS}?after=1") as reader:
             frame = await reader.frame()

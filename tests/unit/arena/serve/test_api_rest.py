@@ -1,4 +1,4 @@
-"""What else the API does: keep answers, end long questions, take commands, draw badges, bear strangers."""
+"""Other parts of the API: caching, cancelled queries, commands, badges, hostile clients."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_a_badge_is_a_picture_whatever_the_name_is(league: CommandLine, name: st
     for element in root.iter():
         assert set(element.attrib) <= known | {"viewBox", "role", "aria-label"}
     assert not any(c in text for c in "\x1b\x07\x00\u202e\r\n")
-    # Each text ends within its half of the picture.
+    # Each text fits into its half of the picture.
     left, right = root.iter(f"{SVG}text")
     end = float(left.get("x", 0)) + float(left.get("textLength", 0))
     assert end + 6 <= float(right.get("x", 0)) - 6
@@ -254,7 +254,7 @@ def test_the_width_of_a_text_is_that_of_its_characters() -> None:
     assert text_width("iiii") < text_width("aaaa") < text_width("MMMM")
     assert text_width("棋棋") == 22
     assert text_width("a\u0301") == text_width("a") == 7
-    # Advances of Verdana at 11 px as browsers measure them, within a twentieth.
+    # Widths of Verdana's characters at 11 px as browsers measure them, within a twentieth.
     for words, measured in (("connect-four", 73.6), ("1523 ± 41", 60.5), ("alphazero", 56.0)):
         assert abs(text_width(words) - measured) <= 0.1 * measured
 
@@ -354,7 +354,7 @@ def test_a_store_in_the_place_of_another_has_another_version(store: Store, tmp_p
     assert first is not None
     with Store.open(tmp_path / "other.db") as other:
         add_cup(other, name="autumn")
-    # The old file lives on, unchanged, for those who have it open.
+    # The old file continues to exist, unchanged, for connections that have it open.
     (tmp_path / "other.db").replace(store.path)
     second = version.now()
     assert second not in {None, first}

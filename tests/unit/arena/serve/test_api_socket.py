@@ -1,4 +1,4 @@
-"""The API over a real socket: a stream that breaks in the middle goes on where it was."""
+"""The API over a real socket: a stream that breaks is continued where it stopped."""
 
 from __future__ import annotations
 

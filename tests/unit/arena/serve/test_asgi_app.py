@@ -1,4 +1,4 @@
-"""The application over ASGI: pages, twins, problems."""
+"""The application over ASGI: pages, their JSON, errors."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_hostile_names_are_cleaned_in_pages_json_headers_and_log(
         record = store.tournaments.find(EVIL)
         assert record is not None
     caplog.set_level("INFO")
-    # Such a name is no slug, so its address is that of the tournament itself.
+    # Such a name needs escapes, so the address has the uid of the tournament.
     for address in ("/", f"/t/{record.uid}", f"/t/{record.uid}/matches", "/index.json"):
         answer = _ask(path, address, accept="text/html")
         assert answer.status_code == 200, address
@@ -149,7 +149,7 @@ def test_a_store_that_moves_is_missed_and_found_again(played: Path, tmp_path: Pa
             statuses = [(await client.get("/t/spring")).status_code]
             path.rename(tmp_path / "away.db")
             statuses.append((await client.get("/t/spring")).status_code)
-            # Another store in its place is not read through the old connection.
+            # Another store at the same path is not read through the old connection.
             Store.open(path).close()
             statuses.append((await client.get("/t/spring")).status_code)
             _remove(path)

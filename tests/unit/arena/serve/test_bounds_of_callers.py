@@ -1,4 +1,4 @@
-"""What one address may ask and all together, which hosts are the server's own, what a header may hold."""
+"""Limits for one address and for all, the server's own host names, and valid headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from arena.serve.server_options import ServeSettings
 
 
 class Clock:
-    """Stands still unless it is moved."""
+    """A clock that stands still unless it is moved."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -25,7 +25,7 @@ class Clock:
 
 
 def asked(bounds: RequestLimits, address: str) -> int:
-    """Return how many requests are answered now."""
+    """Return the number of requests that are accepted now."""
     answered: list[int] = []
 
     def ask() -> None:
@@ -87,7 +87,7 @@ def test_who_has_streams_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> No
     with ExitStack() as held:
         for _ in range(STREAMS):
             held.enter_context(bounds.stream("viewer"))
-        # Their budgets are full again, so they are forgotten, and the viewer's is not.
+        # Their budgets are full again, so they are forgotten, but the viewer's is not.
         for number in range(20):
             with bounds.stream(f"short-{number}"):
                 pass

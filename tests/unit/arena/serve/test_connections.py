@@ -31,7 +31,7 @@ CHUNK: Final = b"x" * 65_536
 
 
 class Streams:
-    """Streams that count who listens."""
+    """Streams that count their readers."""
 
     def __init__(self) -> None:
         self.num_open = 0
@@ -62,7 +62,7 @@ class Streams:
 
 
 class Told(msgspec.Struct, frozen=True):
-    """A body."""
+    """A request body for tests."""
 
     words: str
 
@@ -117,7 +117,7 @@ def test_a_reader_that_reads_nothing_is_given_up(
     with served.connect() as connection:
         connection.sendall(served.head("/stream/loud"))
         streams.wait_for(1)
-        # Nothing is read, so the buffers of both sides fill; the place is free all the same.
+        # The client reads nothing, so the buffers of both sides fill; its place is released all the same.
         streams.wait_for(0)
 
 
@@ -158,7 +158,7 @@ def test_a_stream_outlives_the_patience_for_heads(
         connection.sendall(served.head("/stream/quiet"))
         streams.wait_for(1)
         seen = connection.recv(1000)
-        # Not before: on a busy machine the head itself may be as late.
+        # Not earlier: on a busy machine the head itself may be as late.
         monkeypatch.setattr(server, "HEAD_S", 0.1)
         connection.settimeout(0.5)
         with pytest.raises(TimeoutError):
@@ -197,7 +197,7 @@ def test_a_body_is_counted_as_it_comes(served: Running) -> None:
     small, large = b'{"words":"abc"}', b'{"words":"%s"}' % (b"x" * 2000)
     assert b'{"length":3}' in echo(JSON, f"Content-Length: {len(small)}", body=small)
     assert b" 413 " in echo(JSON, f"Content-Length: {len(large)}", body=large)
-    # In pieces nobody says beforehand how many there will be.
+    # Chunked bodies do not declare their length.
     chunked = b"".join(b"5\r\nxxxxx\r\n" for _ in range(500))
     assert b" 413 " in echo(JSON, "Transfer-Encoding: chunked", body=chunked)
     assert b" 415 " in echo("Content-Type: text/plain", f"Content-Length: {len(small)}", body=small)
@@ -267,7 +267,7 @@ def test_what_is_no_request_is_answered_in_a_sentence(served: Running, sent: byt
 def test_too_many_connections_are_answered_in_a_sentence(
     served: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What a connection may see is set when it begins.
+    # The permissions of a connection are determined when it begins.
     monkeypatch.setattr(served.config, "limit_concurrency", 3)
     idle = [served.connect() for _ in range(3)]
     refused = served.ask("/file")
@@ -286,7 +286,7 @@ def test_a_health_check_is_answered_when_there_are_too_many_connections(
 ) -> None:
     monkeypatch.setattr(served.config, "limit_concurrency", 3)
     monkeypatch.setattr(server, "SPARE", 5)
-    # Silent, and with half a head; each beyond 3 + 5 takes the place of another one.
+    # Connections that send nothing or half a head; each one beyond 3 + 5 replaces another one.
     flood = [served.connect() for _ in range(30)]
     for connection in flood[::2]:
         with suppress(ConnectionError):
@@ -317,7 +317,7 @@ def test_a_request_that_is_being_answered_is_not_closed_for_others(
     with served.connect() as viewer:
         viewer.sendall(served.head("/stream/quiet"))
         streams.wait_for(1)
-        # There is no other connection than the viewer's that could make room.
+        # The only other connection, the viewer's, must not be closed.
         for _ in range(3):
             assert served.ask("/healthz").startswith(b"HTTP/1.1 200 ")
         assert streams.num_open == 1

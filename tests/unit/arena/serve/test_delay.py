@@ -1,4 +1,4 @@
-"""With `--delay` no table counts a result that the held-back board does not show yet."""
+"""With `--delay` no table counts a result that the delayed board does not show yet."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 LINKS = Links(root="/", suffix="", index="")
 OPENING = (3, 2)
 ACTIONS = (3, 2, 3, 1)
-"""Of match 1 of `Cup`."""
+"""Actions of match 1 of `Cup`."""
 
 
 class Played:
-    """A tournament whose events and results come when a test says so, and a delayed hub that follows it."""
+    """A tournament whose events and results are written by a test, and a delayed hub that follows it."""
 
     def __init__(self, path: Path) -> None:
         self.store = Store.open(path)
@@ -57,23 +57,24 @@ class Played:
         self.store.events.append([event])
 
     def begin(self, number: int = 1, attempt: int = 0) -> None:
-        """Return the events of a match up to the position before its last move."""
+        """Write the events of a match up to the position before its last move."""
         started = Started(bots=("anna", "bob"), game="connect-four", opening=OPENING)
         self.tell(started, number, attempt=attempt)
         self.tell(Move(action=3, elapsed_ms=12), number, ply=3, attempt=attempt)
 
     def settle(self) -> PageSnapshot:
-        """Look with the hub until tables are made; return the wall."""
+        """Step the hub until tables are rendered; return the wall."""
         for _ in range(60):
             self.hub.step()
-            # A minute: tables that took much CPU on a busy machine are not made again for seconds.
+            # A minute, because tables that took much CPU on a busy machine are not rendered again for
+            # seconds.
             self.now += 1.0
         found = self.hub.snapshot(WALL)
         assert found is not None
         return found
 
     def counted(self) -> int:
-        """Return how many results the standings count."""
+        """Return the number of results that the standings count."""
         tables = self.hub.snapshot(TABLES)
         assert tables is not None
         standings = tables.model.facts["standings"]
@@ -99,7 +100,7 @@ def test_a_board_shows_a_result_as_soon_as_the_standings_count_it(played: Played
     shown = played.settle()
     assert _result(shown.model.view) == ("", 2)
     assert played.counted() == 0
-    # The result is stored; the coordinator has not told of it, or cannot write.
+    # The result is stored; the coordinator has not published it, or cannot write.
     played.store.matches.save([played.cup.match(1)])
     shown = played.settle()
     assert played.counted() == 1
@@ -107,7 +108,7 @@ def test_a_board_shows_a_result_as_soon_as_the_standings_count_it(played: Played
     assert shown.model.view.matches[1].actions == ACTIONS
     assert shown.model.view.matches[1].reason == "X wins by four in a row"
     assert (shown.model.view.progress.done, len(shown.model.view.finished)) == (1, 1)
-    # Told of it later, nothing changes.
+    # When it is published later, nothing changes.
     played.tell(Move(action=1, elapsed_ms=70_000), ply=4)
     played.tell(Finished(outcome="first", termination="rules", plies=4), ply=4)
     later = played.settle()

@@ -1,4 +1,4 @@
-"""Positions that are shown late say nothing of what has happened since."""
+"""Delayed positions reveal nothing about later events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from game_samples import make
 OPENING = (0, 1)
 ACTIONS = (2, 3, 4, 5)
 VALUES = (0.1, 0.2, 0.3, 0.4)
-"""What the bot that moves expects, for itself."""
+"""Expected results that the moving bot reports, for itself."""
 
 
 def _after(num_moves: int) -> LiveView:
-    """Return a match of Connect Four after so many moves of the bots; the one to move is thinking."""
+    """Return a match of Connect Four after `num_moves` moves of the bots; the bot to move is thinking."""
     begin = Started(bots=("az", "td"), game="connect-four", opening=OPENING, clock_ms=(60_000, 60_000))
     events = [make_event(1, begin, t=1.0, match=7)]
     for index in range(num_moves):

@@ -1,4 +1,4 @@
-"""The first page of a tournament follows it while it is played; no link of any page leads nowhere."""
+"""The first page of a tournament follows it while it is played; no link of any page is broken."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _part(html: str, name: str) -> str:
 
 
 def _model(path: Path, number: int) -> Model:
-    """Return what a hub knows of a tournament after its first looks."""
+    """Return the model of a hub after its first looks at a tournament."""
     feed = StoreFeed(str(path), number, is_read_only=True)
     model = awaited()
     try:
@@ -83,7 +83,7 @@ def test_the_first_page_of_a_tournament_follows_it(tmp_path: Path) -> None:
         assert "http-equiv" not in still
         claimed = store.claim(record.id, current_owner())
         page = (await client.get("/t/spring", headers=html)).text
-        # What is kept of who plays is a few seconds old.
+        # The cached list of running coordinators is up to a few seconds old.
         with anyio.fail_after(120):
             while "data-stream" not in page:
                 await anyio.sleep(0.2)
@@ -136,7 +136,7 @@ def test_no_link_of_a_server_leads_nowhere(league_path: Path) -> None:
     seen: dict[str, str] = {"/": ""}
 
     async def run() -> None:
-        # A second passes from one request to the next, so that none is too many.
+        # A second passes between requests, so that the rate limit is not reached.
         ticks = count()
         app = make_app(ServeSettings(db=str(league_path), anonymous=True), clock=lambda: float(next(ticks)))
         transport = httpx.ASGITransport(app=app)

@@ -1,4 +1,4 @@
-"""Who may ask for what: every row of the table, by every kind of caller, origin and host."""
+"""Authorisation: every route, for every kind of caller, origin and host."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CALLERS: Final = {
     "revoked": None,
     "expired": None,
 }
-"""What each may, as a rank; None is a token that does not count, refused wherever it is looked at."""
+"""Rank of each caller; None for an invalid token, which is refused wherever tokens are checked."""
 ORIGINS: Final = {"none": None, "own": OWN, "foreign": "https://evil.example", "null": "null"}
 HOSTS: Final = {"ours": HOST, "foreign": "evil.example:8642"}
 
@@ -53,7 +53,7 @@ STYLE: Final[tuple[str, dict[str, str]]] = ("/a/style.css", {})
 
 
 class Ticks:
-    """A clock by which nobody asks too often."""
+    """A clock so fast that no rate limit is reached."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -64,7 +64,7 @@ class Ticks:
 
 
 class Nothing(msgspec.Struct, frozen=True):
-    """A body."""
+    """An empty request body."""
 
 
 async def _chunks() -> AsyncGenerator[bytes]:
@@ -88,7 +88,7 @@ def _style(_: object) -> Raw:
 
 
 def _quick(route: Route) -> Route:
-    """Return a row that answers at once: what is tried here comes before handlers."""
+    """Return a route with a handler that answers at once: the guard runs before handlers."""
     replace = msgspec.structs.replace
     if isinstance(route, PageRoute):
         return replace(route, handle=_empty, show=_page, twin_of=_empty)
@@ -137,7 +137,7 @@ class Case(NamedTuple):
     """Whether it has the header that our script sends."""
 
     def headers(self, tokens: dict[str, str]) -> dict[str, str]:
-        """Return what is sent."""
+        """Return the headers of the request."""
         found = {"host": HOSTS[self.host]}
         if "cookie" in self.caller:
             found["cookie"] = f"x=1; arena-8642={tokens[self.caller.split()[0].removesuffix(OF)]}"
@@ -148,7 +148,7 @@ class Case(NamedTuple):
         return found | ({"x-arena": "1"} if self.marked else {})
 
     def expected(self, route: Route, *, anonymous: bool) -> int:
-        """Return the status that the rules ask for; 200 stands for every answer of the handler."""
+        """Return the status required by the rules; 200 stands for every answer of the handler."""
         rank = CALLERS[self.caller]
         is_read = route.method == "GET"
         if self.host == "foreign":
@@ -190,7 +190,7 @@ def test_every_route_by_everybody(tokens: tuple[Path, dict[str, str]], anonymous
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=OWN) as client:
             for route in TABLE:
                 marks = (False,) if route.method == "GET" else (False, True)
-                # Of a read the origin means nothing; one foreign one shows it.
+                # The origin of a read does not matter; one with a foreign origin shows this.
                 origins = ("none", "foreign") if route.method == "GET" else ORIGINS
                 callers = ("nobody", "viewer", "host's cookie", "revoked") if anonymous else CALLERS
                 for case in map(Case._make, product(callers, origins, HOSTS, marks)):
@@ -267,7 +267,7 @@ def test_behind_tls_the_cookie_is_bound_to_it() -> None:
 
 
 def test_a_link_of_another_site_leads_on_by_a_page() -> None:
-    # A browser keeps a new strict cookie back from a redirect that another site's link began.
+    # A browser withholds a new strict cookie after a redirect that another site's link started.
     (answer,) = _ask(ServeSettings(), ("/t/7?token=TOKEN", {"sec-fetch-site": "cross-site"}))
     assert answer.status_code == 200
     assert "set-cookie" in answer.headers
@@ -301,7 +301,7 @@ def test_the_address_of_a_client_is_believed_from_our_proxy_alone() -> None:
     spoofed = [("/a/style.css", {"x-forwarded-for": f"1.2.3.{number}"}) for number in range(301)]
     assert _ask(ServeSettings(), *spoofed)[-1].status_code == 429
     assert _ask(ServeSettings(proxy_hops=1), *spoofed)[-1].status_code == 200
-    # What a client writes in front of the entry of the proxy changes nothing.
+    # Entries that a client writes before the proxy's entry change nothing.
     longer = [("/a/style.css", {"x-forwarded-for": f"{number}, 9.9.9.9"}) for number in range(301)]
     assert _ask(ServeSettings(proxy_hops=1), *longer)[-1].status_code == 429
 

@@ -1,4 +1,4 @@
-"""Headers: those of a request that stand there twice, and those of every answer."""
+"""Headers: repeated ones in requests, and those of every answer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _get(
     ("headers", "status"),
     [
         ([("cookie", "arena-8642=TOKEN")], 200),
-        # HTTP/2 sends cookies in pieces, and proxies pass them on so.
+        # HTTP/2 splits cookies into several headers, and proxies pass them on like this.
         ([("cookie", "x=1"), ("cookie", "arena-8642=TOKEN")], 200),
         ([("cookie", "arena-8642=TOKEN"), ("cookie", "x=1")], 200),
         ([("authorization", "Bearer TOKEN"), ("authorization", "Bearer TOKEN")], 401),
@@ -130,7 +130,7 @@ def test_every_answer_says_what_it_depends_on_and_what_a_page_may(
     league_path: Path, path: str, accept: str
 ) -> None:
     answer = _get(ServeSettings(db=str(league_path), anonymous=True), path, [("accept", accept)])
-    # A page and its problem depend on the form that is asked for, on the encoding, and on who asks.
+    # A page and its error depend on the requested form, the encoding and the caller.
     assert answer.headers["vary"] == "accept, accept-encoding, cookie"
     for name, value in SECURITY:
         assert answer.headers.get_list(name.decode()) == [value.decode()]
@@ -147,7 +147,7 @@ def test_pages_run_and_load_what_we_serve_alone() -> None:
 
 
 def test_a_header_is_one_line_of_plain_characters() -> None:
-    # A file is named after a tournament, whose name anybody may choose.
+    # The file has the name of a tournament, which its creator chose.
     name = 'attachment; filename="a\r\nset-cookie: b=c\x00é"'
     plain = b'attachment; filename="aset-cookie: b=c"'
     assert raw_headers({"Content-Disposition": name}) == [(b"content-disposition", plain)]
@@ -245,7 +245,7 @@ def test_a_use_of_a_token_is_written_down_once_a_day_and_not_read_only(
 
     anyio.run(lambda: ask(read_only=True))
     assert noted == []
-    # A store that cannot be written is not asked again with each request.
+    # A store that cannot be written is not tried again at each request.
     monkeypatch.setattr(StoredTokens, "note_use", locked)
     anyio.run(lambda: ask(read_only=False))
     assert noted == [100, 101]

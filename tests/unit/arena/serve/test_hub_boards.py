@@ -1,4 +1,4 @@
-"""Boards of live pages: delayed, ended, and replaced by those of later matches."""
+"""Boards of live pages: delayed, ended, and replaced by boards of later matches."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def test_positions_are_held_back_by_so_many_plies_until_the_match_is_over(delay:
     assert match.ply == 7 - delay
     assert sum(map(bool, match.cells)) == 7 - delay
     assert match.winning == ()
-    # When the last move was made tells how long the next one is thought about.
+    # The time of the last move reveals how long the bot has been thinking about the next one.
     assert (match.clock_t, match.last_t, match.free_ms, match.trouble) == (0.0, match.started_t, 0, "")
     assert [(seat.clock_ms, seat.thoughts, seat.thinking) for seat in match.seats] == [(None, None, None)] * 2
     assert f"ply {7 - delay}" in shown.fragments["b0"]
     assert "clock" not in shown.fragments["b0"]
     assert match.seats[0].eval == pytest.approx(75.0 if delay == 1 else 65.0)
-    # The hub itself forgets nothing: the next move is placed.
+    # The hub itself has forgotten nothing: the next move is applied.
     over = make_event(99, Finished(outcome="first", termination="rules", plies=7), t=3.0, match=1, ply=7)
     stage.tell(over)
     stage.settle()
@@ -89,7 +89,7 @@ def test_a_followed_match_keeps_its_last_position_when_the_next_match_takes_its_
     stage.tell(*events[:6])
     viewer, reader = stage.join("1"), Reader()
     stage.settle()
-    # The end of one match and the beginning of the next come at once, as after a pause of the store.
+    # The end of one match and the beginning of the next arrive together, as after a pause of the store.
     for batch in (events[6:11], events[11:]):
         stage.tell(*batch)
         stage.settle()
@@ -101,7 +101,7 @@ def test_a_followed_match_keeps_its_last_position_when_the_next_match_takes_its_
     page = stage.hub.snapshot("1")
     assert page is not None
     assert page.fragments["play"].count('class="won"') == 4
-    # The wall has one place for both, and shows the one that is played.
+    # The wall has one place for both, and shows the match that is played.
     wall = stage.hub.snapshot(WALL)
     assert wall is not None
     assert "Follow match" in wall.fragments["b0"]

@@ -1,4 +1,4 @@
-"""A hub with a clock of the test, against pages that are made anew from all that has happened."""
+"""A hub with a simulated clock, compared with pages rendered from all events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _timeless(markup: str) -> str:
-    """Leave out what a running clock shows: a page says it as of now, a frame as of the last move."""
+    """Remove the times of running clocks: a page shows them as of now, a frame as of the last move."""
     return re.sub(r'(class="clock)( low)?(" data-end="\d+" data-most=")\d+">[^<]*', r"\1\3", markup)
 
 
@@ -55,7 +55,7 @@ def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: s
         for place, (viewer, reader) in enumerate(viewers):
             reader.hear(viewer.take())
             if rng.random() < 0.2:
-                # The connection breaks; what has come meanwhile is asked for.
+                # The connection breaks; the missed frames are requested.
                 viewer.leave()
                 stage.hub.step()
                 viewers[place] = (stage.join(topic, reader.frame), reader)
@@ -63,7 +63,7 @@ def test_whoever_joins_whenever_sees_what_a_fresh_page_shows(seed: int, topic: s
     shown = stage.hub.snapshot(topic)
     assert shown is not None
     fresh = stage.fresh(topic, shown.model)
-    # The boards of the hub are those of all that has happened, but for matches that are over for long.
+    # The boards of the hub are those of all events, except matches that ended long ago.
     known, boards = stage.known.view.matches, shown.model.view.matches
     assert {number for number, match in known.items() if not match.is_over} <= boards.keys()
     assert all(known.get(number, match) == match for number, match in boards.items())
@@ -147,7 +147,7 @@ def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
     viewer = stage.join()
     stage.settle(100.0)
     assert not stage.hub.is_idle
-    # Nor is it after a store that held it for long; the viewer is still its own.
+    # Nor after a store that was locked for long; the viewer is still connected.
     stage.now += LINGER_S + 1
     assert not stage.hub.is_idle
     stage.settle(1.0)
@@ -163,7 +163,7 @@ def test_a_hub_is_idle_thirty_seconds_after_its_last_viewer() -> None:
 
 def test_a_hub_that_is_found_again_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def unstarted(*_: object) -> None:
-        """Without its thread, which would let go of the hub as soon as it is idle."""
+        """Replaces the start of the hub's thread, which would end an idle hub."""
 
     monkeypatch.setattr(Hub, "start", unstarted)
     monkeypatch.setattr(live_rows, "_READ_S", 0.0)
@@ -254,7 +254,7 @@ def test_a_fault_of_the_program_is_trouble_and_the_hub_goes_on() -> None:
     assert shown is not None
     assert "its log says more" in shown.model.trouble
     assert stage.feed.is_closed
-    # It was never idle, so nobody was asked whether it may end.
+    # The hub was never idle, so there was no check whether it may end.
     assert not ended
 
 

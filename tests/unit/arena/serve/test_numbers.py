@@ -1,4 +1,4 @@
-"""The figures of all pages and their twins are those that the commands print of the same store.
+"""The figures of all pages and of their JSON equal the output of the commands for the same store.
 
 Stores that were made by the real commands: a round robin with draws and a graded match, a Swiss tournament, a
 knockout with byes, a gauntlet, and a ladder with a void match and a disqualified bot.
@@ -47,7 +47,7 @@ def hill(tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
     arena("ladder", "run", "hill", *BOTS, *HELD, "--until", "error=400")
     (first, *_) = (row for row in arena.objects("matches", "--tournament", "hill") if row["number"] == 1)
     arena("void", "hill/1", "--reason", "a test")
-    # The bot that is left out did not play the match that is void.
+    # The omitted bot did not play the void match.
     out = next(bot for bot in BOTS if bot not in {first["first"], first["second"]})
     arena("entrants", "disqualify", "hill", out, "--reason", "another test")
     return arena
@@ -76,7 +76,7 @@ def test_every_page_of_a_ladder_with_void_matches_has_the_figures_of_the_command
 
 
 def _check(db: Path, numbers: PageNumbers, pages: dict[str, Shown]) -> None:
-    """Compare all pages of a store, which must have every kind of them."""
+    """Compare all pages of a store, which must have every kind of page."""
     num = numbers.check(pages)
     assert num.total() == len(pages), db
     assert set(num) == set(numbers.kinds), db

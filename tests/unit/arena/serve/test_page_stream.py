@@ -1,4 +1,4 @@
-"""A channel against a page in a browser: whatever is lost or repeated, it becomes what a fresh one is."""
+"""A channel and a page in a browser: after lost or repeated frames, the page equals a fresh one."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_what_waits_for_a_slow_viewer_is_not_copied_as_a_whole() -> None:
     large = [word * 9_000 for word in "xyz"]
     for number in range(3):
         channel.publish(fragments(*[f"{number}{word}" for word in large]), 0.0)
-    # All three frames are larger than the state.
+    # All three frames together are larger than the full state.
     reader, piece = Reader(fragments(0)), slow.take()
     assert piece is other.take()
     assert reader.hear(piece) == 1
@@ -119,7 +119,7 @@ def test_frames_that_are_less_than_the_state_are_sent_one_by_one() -> None:
     first = slow.take()
     assert first is other.take()
     assert first.count(b"id:e.") == 1
-    # What is left is small enough for one piece.
+    # The remainder fits into one piece.
     assert slow.take().count(b"id:e.") == 5
     assert slow.take() == b""
 
@@ -172,7 +172,7 @@ def test_all_are_woken_by_one_call_and_a_closed_loop_stops_nothing() -> None:
 
 
 class _Browser:
-    """A page with its connection; a connection that breaks loses what was not read."""
+    """A page with its connection; a broken connection loses the bytes that were not read."""
 
     def __init__(self, channel: PageChannel) -> None:
         shown = channel.shown
@@ -181,7 +181,7 @@ class _Browser:
         self.unread = b""
 
     def read(self, num: int) -> None:
-        """Read so many bytes of what has come; half an event is none yet."""
+        """Read `num` bytes of the received data; an incomplete event does not count yet."""
         if self.viewer is None:
             return
         self.unread += self.viewer.take()
@@ -237,13 +237,13 @@ def test_after_anything_a_page_is_what_a_fresh_one_is(  # noqa: C901 - a line fo
         elif what == "connect":
             browser.connect(channel, browser.page.frame)
         elif what == "again":
-            # Frames that the page has come once more.
+            # Frames that the page already has, once more.
             browser.connect(channel, older)
         elif what == "fresh":
             browser.cut()
             browser = _Browser(channel)
         elif what == "restart":
-            # Another server: what it shows has other numbers.
+            # After a restart of the server, frames have other numbers.
             browser.cut()
             channel = PageChannel()
             channel.publish(fragments(2, 2, 2, 2), 0.0)

@@ -1,4 +1,4 @@
-"""A shelf in an empty folder, and one on which a wheel with two bots lies."""
+"""Shelves for tests: an empty one, and one with a wheel that has two bots."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the folder of an empty shelf, which does not exist yet."""
+    """Return the folder of an empty shelf, which does not exist yet."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     return tmp_path / "home" / "bots"
 
 
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install `left` and `right` of the distribution My_Bots once for all tests; give the folder."""
+    """Install `left` and `right` of the distribution My_Bots once for all tests; return the folder."""
     folder = tmp_path_factory.mktemp("filled")
     bots = {"left": "my_bots", "right": "my_bots"}
     wheel = make_wheel(folder, "my_bots", bots, {"my_bots.py": BOT}, Metadata(title="My_Bots"))
@@ -36,7 +36,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def my_bots(filled: Path, shelf: Path) -> Path:
-    """Return the folder of My_Bots 1.0 on a shelf of this test's own."""
+    """Return the folder of My_Bots 1.0 on a separate shelf."""
     shutil.copytree(filled, shelf)
     (folder,) = (shelf / "my-bots").iterdir()
     return folder
@@ -44,7 +44,7 @@ def my_bots(filled: Path, shelf: Path) -> Path:
 
 @pytest.fixture
 def old_bots(my_bots: Path) -> Path:
-    """Return the folder of My_Bots 1.0 where releases without versions side by side put it."""
+    """Return the folder of My_Bots 1.0 in the place that earlier releases used."""
     for path in my_bots.iterdir():
         path.rename(my_bots.parent / path.name)
     my_bots.rmdir()

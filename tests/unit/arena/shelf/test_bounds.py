@@ -1,4 +1,4 @@
-"""Wheels that unpack to too much, or to what must not be: refused in time, with nothing left behind."""
+"""Wheels that unpack to too much, or to forbidden entries: refused in time, with nothing left behind."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_extent_is_what_is_unpacked(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused_in_time(tmp_path: Path, shelf: Path) -> None:
-    """600 MB in 600 KB; nothing of it reaches the disk."""
+    """600 MB packed into 600 kB; nothing of it reaches the disk."""
     path = wheel_of(tmp_path)
     add_zeros(path, "zeros.bin", 600)
     began = time.process_time()
@@ -105,7 +105,7 @@ def test_metadata_may_be_the_bomb(tmp_path: Path, shelf: Path) -> None:
 
 @pytest.mark.parametrize("size", [5, 50 * MEGABYTE, 0xFFFFFFF0])
 def test_headers_that_lie_are_found_out(size: int, tmp_path: Path, shelf: Path) -> None:
-    """They say less, so that a sum of them is small, or more than there is."""
+    """Headers state too little, so that their sum is small, or more than there is."""
     path = wheel_of(tmp_path)
     add_zeros(path, "zeros.bin", 20)
     data = bytearray(path.read_bytes())
@@ -202,7 +202,7 @@ def test_a_long_list_of_files_is_refused_in_time(tmp_path: Path) -> None:
 def test_the_list_of_files_is_not_read_where_it_is_too_long(
     after: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also behind 64 KiB, one byte more than the format allows, which zipfile of Python 3.11 accepts."""
+    """Even after 64 KiB, one byte more than the format allows, which zipfile of Python 3.11 accepts."""
     path = wheel_of(tmp_path)
     check_bounds(path)
     path.write_bytes(path.read_bytes() + after)
@@ -215,7 +215,7 @@ def test_the_list_of_files_is_not_read_where_it_is_too_long(
 def test_the_form_for_huge_archives_is_refused(
     after: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its locator lies before the end record, which a long comment moves far from the end of the file."""
+    """Its locator is before the end record, which a long comment moves far from the end of the file."""
     path = tmp_path / NAME
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 1)
     wheel_of(tmp_path)
@@ -226,7 +226,7 @@ def test_the_form_for_huge_archives_is_refused(
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions_are_refused(method: int, tmp_path: Path) -> None:
-    """They take memory that the wheel chooses."""
+    """Other compression methods use as much memory as the wheel chooses."""
     path = wheel_of(tmp_path)
     add(path, "x.bin", b"x", method=method)
     with pytest.raises(PluginError, match=r"x\.bin uses an unsupported compression method"):
@@ -236,7 +236,7 @@ def test_other_compressions_are_refused(method: int, tmp_path: Path) -> None:
 def test_a_wheel_that_is_itself_too_large(
     tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file with a hole, which copying would fill."""
+    """A sparse file, whose holes a copy would fill."""
     path = tmp_path / NAME
     with path.open("wb") as file:
         file.truncate((2 << 30) + 1)

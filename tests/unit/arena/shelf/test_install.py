@@ -36,7 +36,7 @@ def test_what_is_installed_is_on_record(my_bots: Path, filled: Path) -> None:
 
 
 def test_what_the_arena_lacks_comes_along(tmp_path: Path, shelf: Path) -> None:
-    """The second wheel has a bot too, but nobody asked for it, and the arena itself is never fetched."""
+    """The dependency contains a bot too, which is not installed, and the arena itself is never downloaded."""
     inner = make_wheel(
         tmp_path, "inner", {"inner": "inner"}, {"inner.py": BOT}, Metadata(requires=["bot-arena"])
     )
@@ -128,7 +128,7 @@ def test_without_pip_the_way_out_is_told(
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a killed process leaves is passed over at once, and removed a day later."""
+    """Remains of a killed process are ignored at once, and removed a day later."""
     killed = shelf / ".work-1"
     (killed / "done" / "lib").mkdir(parents=True)
     os.utime(killed, (0, 0))

@@ -1,4 +1,4 @@
-"""Bots that are kept as they are now."""
+"""Bots that are kept in their present state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty home, and a clock that goes on by a second whenever somebody looks."""
+    """Set up an empty home, and a clock that advances by a second at each reading."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path))
     times = iter(range(1, 1000))
     monkeypatch.setattr(shelf.time, "time", lambda: float(next(times)))
@@ -53,7 +53,7 @@ def test_the_last_other_bot_of_the_name() -> None:
     third = last_other(_record("d"))
     assert third is not None
     assert third.record == two
-    # Keeping it again makes it the last one.
+    # Keeping it again makes it the bot that was kept last.
     keep_bot(one)
     newest = last_other(_record("d"))
     assert newest is not None

@@ -1,4 +1,4 @@
-"""A file or folder that is written where a bot belongs: the error says how it is entered."""
+"""A file or folder in place of a bot: the error says how to enter it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions of one bot side by side: which is the newest, which one a spec means, what is refused."""
+"""Versions of one bot side by side: the newest version, the meaning of a spec, and refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def edge(folder: Path, version: str, *, bot: str = "edge", name: str = "edge_lov
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Make a shelf with versions 0.9, 0.10 and 0.10rc1 of edge, installed in that order."""
+    """Yield a shelf with versions 0.9, 0.10 and 0.10rc1 of edge, installed in that order."""
     folder = tmp_path_factory.mktemp("versions")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ARENA_HOME", str(folder / "home"))
@@ -59,7 +59,7 @@ def three(template: Path, shelf: Path) -> Path:
 
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unpack without pip, which takes a second for each wheel."""
+    """Unpack wheels without pip, which takes a second for each."""
 
     def unpack(wheels: list[Path], folder: Path) -> None:
         for wheel in wheels:
@@ -74,7 +74,7 @@ def versions(name: str = "edge") -> list[str]:
 
 @pytest.mark.usefixtures("three")
 def test_the_newest_is_the_greatest_version() -> None:
-    """Not the greatest text, and not the last one installed; a pre-release comes before its release."""
+    """Not the greatest text, and not the version installed last; a pre-release comes before its release."""
     assert versions() == ["0.10", "0.10rc1", "0.9"]
     assert list_bots().entries["edge"].version == find_bot("edge").version == "0.10"
     assert list_bots().problems == ()
@@ -114,7 +114,7 @@ def test_a_missing_version_tells_which_there_are(wanted: str) -> None:
 
 
 def test_digits_are_no_version_unless_there_is_none_of_it() -> None:
-    """`1234` is a version, and digits of another wheel."""
+    """`1234` is a version, and also the first digits of another wheel."""
     whole = Entry("e", "m", "d", "1234", "/a", "f" * 64)
     other = Entry("e", "m", "d", "1", "/b", "1234" + "0" * 60)
     assert choose([whole, other], "1234") == whole
@@ -154,7 +154,7 @@ def test_one_wheel_is_installed_once(three: Path, template: Path) -> None:
 
 @pytest.mark.usefixtures("fast", "shelf")
 def test_two_wheels_of_one_version_live_side_by_side(tmp_path: Path) -> None:
-    # By digest, so that what is newest is not told by the order of folders.
+    # Sorted by digest, so that the order of folders does not reveal the newest.
     wheels = sorted((edge(tmp_path, "0.1.0", code=BOT + "\n" * count) for count in (0, 1)), key=digest_of)
     for wheel in wheels:
         install(str(wheel))
@@ -199,7 +199,7 @@ def test_a_bot_may_be_called_otherwise(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("fast", "shelf")
 def test_one_name_never_stands_for_two_bots(tmp_path: Path) -> None:
-    """Not even where files were added after the wheel was installed."""
+    """Not even if files were added after the wheel was installed."""
     install(str(edge(tmp_path, "1.0")), name="mine")
     folder = wheel_folders()[0] / "lib"
     (points,) = folder.glob("*/entry_points.txt")
@@ -216,7 +216,7 @@ def test_a_wheel_that_cannot_be_shelved_leaves_nothing(
     real_rename = os.rename
 
     def refuse(source: str, target: str, **folders: int) -> None:
-        # Within open folders it is the removal of what was begun.
+        # While folders are open, the process removes what it began to write.
         if not folders:
             raise OSError(28, "No space left on device")
         real_rename(source, target, **folders)

@@ -1,4 +1,4 @@
-"""A command line where the trainer and the bot `weigher` are installed, as a stranger's plugin."""
+"""A command line with the trainer and the bot `weigher` installed, as a third-party plugin."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def arena(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """Give the folder of the runs of `arena`."""
+    """Return the folder of the arena's training runs."""
     return tmp_path / "home" / "runs"

@@ -1,4 +1,4 @@
-"""Shards are sent again when slots die, fail or lie, and given up after three losses."""
+"""Shards are sent again if slots die, fail or return wrong results, and given up after three losses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PC1, PC2 = Slot("1" * 32, 0, "a"), Slot("2" * 32, 0, "b")
 
 
 class Sent(NamedTuple):
-    """A shard that a slot got."""
+    """A shard that was sent to a slot."""
 
     call: ShardCall
     slot: Slot
@@ -45,7 +45,7 @@ class Sent(NamedTuple):
 
 
 class ScriptedPool:
-    """A pool whose slots do what a test tells them."""
+    """A pool whose slots behave as a test specifies."""
 
     def __init__(self) -> None:
         self.here: Sequence[Slot] = (PC1, PC2)
@@ -189,7 +189,7 @@ def test_a_machine_that_lies_is_put_aside(stage: Stage, *, is_checked: bool) -> 
     assert any(
         text.startswith(f"nothing is computed on pc{liar.slot.machine[0]} for 10 min") for text in stage.said
     )
-    # The liar gets nothing, although it is free.
+    # The machine with the wrong result gets no shard, although it is free.
     for name in (b"b", b"c"):
         stage.ask(name)
     assert stage.pool.next().slot == again.slot

@@ -1,4 +1,4 @@
-"""The parts of a run: checkpoints, figures, curves, provenance, matches, files, the view."""
+"""The parts of a training run: checkpoints, metrics, curves, provenance, matches, files, the view."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_kept_matches_can_be_learnt_from(arena: CommandLine) -> None:
     drawn = TrainingMatch((0, 1, 2, 4, 3, 5, 7, 6, 8), 0)
     assert keep(db, TIC_TAC_TOE, SEATS, "train-r", [WON, drawn]) == 2
     assert keep(db, TIC_TAC_TOE, SEATS, "train-r", []) == 0
-    # The claim is not believed: the rules say who won.
+    # The claimed result is ignored: the rules decide who won.
     keep(db, TIC_TAC_TOE, SEATS, "train-r", [WON._replace(outcome=-1)])
     found = list(stored_matches(TIC_TAC_TOE, db))
     assert [(match.actions, match.outcome) for match in found] == [WON[:2], WON[:2], drawn[:2]]

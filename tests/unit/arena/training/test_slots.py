@@ -1,4 +1,4 @@
-"""Where a training plays: what is refused at once, what a run keeps of it, and what it loads."""
+"""The slots of a training: early refusals, options stored with a run, and loaded modules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_run_keeps_where_it_plays_until_another_place_is_given(arena: CommandL
 
     arena("train", "weigher", "steps=9", "--name", "w", "--budget", 1e-9, "--quiet")
     assert kept() == {}
-    # The run has used up its budget, but keeps what it was told.
+    # The budget of the run is used up, but its options stay stored.
     arena("train", "--resume", "w", "--executor", "inline", "--quiet", status=2)
     assert kept() == {"executor": "inline"}
     arena("train", "--resume", "w", "--cluster", "local:0", "--quiet", status=2)
@@ -85,7 +85,7 @@ def test_a_trainer_learns_whether_a_place_was_chosen(
 
 @pytest.fixture
 def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
-    """Return the context of a run that computes shards in this process."""
+    """Yield the context of a run that computes shards in this process."""
     held_play.install(monkeypatch, tmp_path / "more")
     folder = tmp_path / "r"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Orders to end at once that come within a destructor, where Python drops exceptions."""
+"""Orders to stop at once that arrive in a destructor, where Python suppresses exceptions."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ DEADLINE_S = 60.0
 
 @pytest.fixture(autouse=True)
 def repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeat lost interrupts as every command does."""
+    """Repeat suppressed interrupts, as every command does."""
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     repeat_lost_interrupts()
 
 
 class Closing:
-    """Does something when it is deleted."""
+    """An object that calls a function when it is deleted."""
 
     def __init__(self, act: Callable[[], object]) -> None:
         self._act = act
@@ -39,7 +39,7 @@ class Closing:
 
 
 def wait_in_vain() -> None:
-    """Wait for an interrupt."""
+    """Wait for an interrupt, without end."""
     ends_at = time.monotonic() + DEADLINE_S
     while time.monotonic() < ends_at:
         time.sleep(0.01)
@@ -88,7 +88,7 @@ def test_an_interrupt_is_not_repeated_before_its_loss_is_handled(
     def start_slowly(thread: threading.Thread) -> None:
         start(thread)
         if thread.name == "interrupt":
-            # As on a busy machine, where the thread runs before the one that started it.
+            # As on a busy machine, where the new thread runs before its creator.
             time.sleep(0.2)
 
     monkeypatch.setattr(threading.Thread, "start", start_slowly)

@@ -1,4 +1,4 @@
-"""`arena train` with a stranger's trainer: runs, recipes, stops, resumption, what is kept."""
+"""`arena train` with a third-party trainer: runs, recipes, stops, resumption, stored files."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_another_shell_stops_a_run_at_its_next_step(arena: CommandLine, runs: Pa
 def test_another_shell_ends_a_run_at_once(arena: CommandLine, runs: Path) -> None:
     ended = arena("train", "weigher", "abort-at=5", "--recipe", "few", "--name", "parts", status=1)
     assert "parts ends at once, without another checkpoint" in ended.stdout
-    # Nothing was kept of it, and nothing is left that would end it again.
+    # Nothing was saved, and no file is left that would stop the next run.
     assert not (runs / "parts" / "checkpoint.npz").exists()
     assert not (runs / "parts" / "order").exists()
     assert not (runs / "parts" / "weights.npz").exists()
@@ -153,7 +153,7 @@ def test_a_resumed_run_takes_new_wishes(arena: CommandLine, runs: Path) -> None:
 
 
 def test_a_run_of_before_is_resumed(arena: CommandLine, runs: Path) -> None:
-    """Runs that an older arena began say nothing of files, opponents and matches."""
+    """Runs of earlier versions have no stored files, opponents and numbers of matches."""
     arena("train", "weigher", "stop-at=5", "--recipe", "few", "--name", "r", status=3)
     settings = runs / "r" / "run.toml"
     new = ("out", "opponents", "matches", "keeps_matches")
@@ -228,7 +228,7 @@ def test_weights_are_measured_and_matches_kept_where_asked(arena: CommandLine, r
     assert all(one["first_matches"] == one["second_matches"] == 2 for one in measured)
     assert all(one["first_win_low"] <= one["first_win_percent"] <= one["first_win_high"] for one in measured)
     stored = arena.objects("matches", "--unrated", "--limit", 100)
-    # One a step, and four against each opponent.
+    # One match per step, and four against each opponent.
     assert len(stored) == 12 + 8
     assert arena("db", "check").exit_code == 0
 
@@ -305,7 +305,7 @@ def test_of_a_run_that_is_killed_as_it_begins_nothing_is_left(
         patch.setattr(f"arena.training.runs.{step}", die)
         arena(*begun, status=9)
     assert {path.name for path in runs.iterdir()} == {"first"}
-    # After SIGKILL the copy that was being made stays.
+    # After SIGKILL the incomplete copy stays.
     shutil.copytree(runs / "first", runs / ".new-1" / "r")
     shutil.copytree(runs / "first", runs / ".new-2")
     assert "no run" in arena("train", "--resume", "r", status=2).stderr

@@ -1,4 +1,4 @@
-"""Trainers are found and made like bots and games, and every way to fail is an error with a name."""
+"""Trainers are found and made like bots and games, and every failure is an error with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is claimed falsely is told, and what is claimed with right is not; the suite shows the rest."""
+"""False claims of a bot are reported, true claims are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A suite that found nothing wrong with anything would be worth nothing: each deviation is seen."""
+"""The suite of hostile bots notices each kind of deviation."""
 
 from __future__ import annotations
 

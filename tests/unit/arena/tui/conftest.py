@@ -1,4 +1,4 @@
-"""A store with tournaments that were really played, for the screens to show."""
+"""A store with played tournaments for the tests of screens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BOTS = ("random", "minimax:depth=1", "minimax:depth=2", "mcts:playouts=20")
 
 @pytest.fixture(scope="package", autouse=True)
 def quiet_pilots() -> Iterator[None]:
-    """Have pilots wait for what an app does, not for a guess from the processor's time."""
+    """Make pilots wait until an app is idle: by default they guess from the processor time."""
     with pytest.MonkeyPatch.context() as patch:
         quiescence.install(patch)
         yield
@@ -34,7 +34,7 @@ def quiet_pilots() -> Iterator[None]:
 
 @pytest.fixture(scope="package", autouse=True)
 def style_sheets_parsed_once() -> Iterator[None]:
-    """Parse the styles of each widget once per theme for all apps: a dashboard alone parses some fifty texts.
+    """Parse the style sheets of each widget once per theme for all apps: a dashboard parses about fifty.
 
     Textual uses parsed rules again within an app, and forgets them with it.
     """
@@ -55,7 +55,7 @@ def style_sheets_parsed_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shown_store(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Play `spring` (24 matches of tic-tac-toe) and the match `duel` (2) once for all tests of a run."""
+    """Play `spring` (24 matches of tic-tac-toe) and the match `duel` (2 matches) once per test run."""
 
     def make() -> None:
         arena = CommandLine(run_folder / "shown")
@@ -68,7 +68,7 @@ def shown_store(run_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 
 @pytest.fixture(autouse=True)
 def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep runs, checks and logs out of the user's, and start no `arena`, which would load every bot."""
+    """Keep runs, checks and logs out of the user's home, and start no `arena`, which would load every bot."""
     folder = tmp_path / "home"
     monkeypatch.setenv("ARENA_HOME", str(folder))
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-S", "-c", ""))
@@ -77,7 +77,7 @@ def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Show dates as in Greenwich, wherever the tests run."""
+    """Show dates in UTC, whatever the time zone of the machine."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield
@@ -87,7 +87,7 @@ def one_time_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def runs(a_home_of_its_own: Path) -> Path:
-    """Put the recorded runs into the home."""
+    """Copy the recorded training runs into the temporary home."""
     folder = a_home_of_its_own / "runs"
     shutil.copytree(RECORDED, folder)
     return folder

@@ -1,4 +1,4 @@
-"""What the dashboard promises to those who see, move or read differently, where no other test has it."""
+"""Accessibility of the dashboard: colour, motion, keys and text, as far as no other test checks them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BRAILLE = range(0x2800, 0x2900)
 
 
 def _characters(value: object) -> Iterator[str]:
-    """Yield the characters of a set of glyphs, however its fields nest."""
+    """Yield the characters of a set of glyphs, including nested fields."""
     if isinstance(value, str):
         yield from value
     elif isinstance(value, Glyphs):

@@ -1,4 +1,4 @@
-"""What holds for every screen: tabs, sizes, glyphs, evil names, no colour, focus, help."""
+"""Checks of every screen: tabs, sizes, glyphs, hostile names, no colour, focus, help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SIZES = [
     (120, 40, True),
     (200, 50, False),
 ]
-"""Columns, lines, and whether in ASCII."""
+"""Columns, lines, and whether the glyphs are ASCII."""
 
 
 def test_the_tab_row_has_all_eight_and_every_digit_works(shown_store: Path) -> None:

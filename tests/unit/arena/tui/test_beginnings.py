@@ -1,4 +1,4 @@
-"""Where there is nothing yet: the first tournament, and a play that is begun from any screen."""
+"""An empty store: the first tournament, and a match that a person starts from any screen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def empty(db: Path, *batches: FeedUpdate, is_read_only: bool = False) -> Dashboard:
-    """Give the dashboard of a store that is not there yet."""
+    """Return the dashboard of a store that does not exist yet."""
     feed = RecordedFeed(batches)
     return Dashboard(
         feed, ALL_SCREENS, store=str(db), is_read_only=is_read_only, glyphs="ascii", reduce_motion=True
@@ -118,7 +118,7 @@ def test_the_app_follows_that_feed(tmp_path: Path) -> None:
 
     async def run() -> str:
         async with app.run_test(size=(80, 24)) as pilot:
-            # Its worker goes on for ever, so nobody waits for it.
+            # Its worker never ends, so the test must not wait for it.
             await pilot.pause()
             app.workers.cancel_all()
             return "\n".join(screen_lines(app))

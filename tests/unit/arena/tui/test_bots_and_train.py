@@ -1,4 +1,4 @@
-"""Screens 5 and 6: bots and training runs, and every key of theirs."""
+"""Screens 5 and 6: bots and training runs, and all their keys."""
 
 from __future__ import annotations
 

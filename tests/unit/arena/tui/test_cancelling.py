@@ -1,4 +1,4 @@
-"""The dashboard over a store that is slow or gone: nothing stale is shown, and leaving waits for nobody."""
+"""The dashboard over a slow or removed store: nothing stale is shown, and quitting waits for no query."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PATIENCE_S = 30.0
 
 @pytest.fixture
 def graded(tmp_path: Path) -> Path:
-    """Return a store with 12 matches, all of them graded; a filter on mistakes asks a function of ours."""
+    """Return a store with 12 graded matches; a filter on mistakes calls one of our SQL functions."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=12, name="cup")
         store.matches.save([cup.match(number) for number in range(1, 13)])
@@ -43,7 +43,7 @@ def graded(tmp_path: Path) -> Path:
 
 
 class Slow:
-    """A slow SQL function: once it is on, each call waits until it is let go."""
+    """A slow SQL function: once switched on, each call waits until it is released."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.is_on = False
@@ -53,7 +53,7 @@ class Slow:
 
     def __call__(self, content: object, num_opening: object) -> int:
         del content, num_opening
-        # The list itself asks it for the mistakes of the rows that it shows.
+        # The list itself calls this function for the mistakes of the rows that it shows.
         if not self.is_on:
             return 0
         self.num_calls += 1
@@ -63,7 +63,7 @@ class Slow:
 
 
 def dashboard(path: Path) -> Dashboard:
-    """Return the dashboard of a store, which goes on looking."""
+    """Return the dashboard of a store, whose feed keeps polling."""
     feed = StoreFeed(str(path), 1, rates_past=True)
     return Dashboard(
         feed, ALL_SCREENS, store=str(path), at=StartPoint("cup"), glyphs="ascii", reduce_motion=True
@@ -75,7 +75,7 @@ def move(source: Path, target: Path) -> None:
 
 
 async def until(pilot: Pilot[None], is_met: Callable[[str], bool]) -> str:
-    """Wait until the screen is as wanted; return what it shows."""
+    """Wait until the screen meets a condition; return its text."""
     end = time.monotonic() + _PATIENCE_S
     while not is_met(text := "\n".join(screen_lines(pilot.app))):
         assert time.monotonic() < end, text
@@ -85,7 +85,7 @@ async def until(pilot: Pilot[None], is_met: Callable[[str], bool]) -> str:
 
 
 async def ask(pilot: Pilot[None], condition: str) -> None:
-    """Type a filter in place of the one before."""
+    """Replace the current filter by typing another one."""
     await pilot.press("slash")
     pilot.app.screen.query_one("FilterLine").value = condition  # pyright: ignore[reportAttributeAccessIssue] # an input
     await pilot.press("enter")
@@ -94,7 +94,7 @@ async def ask(pilot: Pilot[None], condition: str) -> None:
 def run(
     app: Dashboard, act: Callable[[Pilot[None]], Awaitable[None]], size: tuple[int, int] = (80, 24)
 ) -> None:
-    """Run an app whose feed never ends, and `act` on it."""
+    """Run an app whose feed never ends, and call `act` with its pilot."""
 
     async def go() -> None:
         async with app.run_test(size=size) as pilot:
@@ -104,7 +104,7 @@ def run(
 
 
 async def begun(slow: Slow) -> None:
-    """Wait until SQLite is held."""
+    """Wait until a query is blocked in the slow function."""
     assert await asyncio.to_thread(slow.begun.wait, _PATIENCE_S)
 
 
@@ -125,7 +125,7 @@ def test_a_new_filter_ends_the_old_one_and_q_ends_both(graded: Path, monkeypatch
         await ask(pilot, "result:1/2")
         slow.go_on.set()
         await until(pilot, lambda text: "no match matches" in text and "0/0" in text)
-        # A condition asks twice of the match that it is held at.
+        # For the match at which it is blocked, the condition calls the function twice.
         assert slow.num_calls <= 2, "the old search was interrupted, not finished"
         await until(pilot, lambda text: "searching" not in text)
 

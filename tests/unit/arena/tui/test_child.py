@@ -1,4 +1,4 @@
-"""A child process of the dashboard: its output comes line by line, and it ends when it is told to."""
+"""A child process of the dashboard: its output arrives line by line, and it ends when it is stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Ear:
-    """Hears what a child says."""
+    """Records the output of a child process."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

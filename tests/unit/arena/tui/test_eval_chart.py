@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _side(cell: int) -> int:
-    """Return whose stone lies on a cell of 15 columns: two each in turn, shifted from row to row."""
+    """Return the player of a cell of a board with 15 columns: two cells each in turn, shifted per row."""
     return (cell % 15 // 2 + cell // 15) % 2
 
 
@@ -53,7 +53,7 @@ def test_a_long_eval_chart_shows_the_ply_that_is_looked_at() -> None:
     app = Host(chart)
 
     async def act(pilot: Pilot[None]) -> list[str]:
-        # Nobody gets five in a row.
+        # Neither player gets five in a row.
         cells = [[cell for cell in range(225) if _side(cell) == side] for side in (0, 1)]
         actions = tuple(cell for pair in zip(*cells, strict=False) for cell in pair)[:100]
         said = (Thoughts(value=0.0),) * 100

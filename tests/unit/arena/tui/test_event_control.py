@@ -1,4 +1,4 @@
-"""EventControl events from screen 7: archive, remove, join, leave, take over; what destroys asks first."""
+"""Tournaments from screen 7: archive, remove, join, leave, take over; destructive actions ask first."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def ladder(tmp_path: Path) -> Path:
-    """Return the store of a ladder that has come to its goal."""
+    """Return the store of a ladder that has reached its target."""
     path = tmp_path / "arena.db"
     settings = config("random", "minimax:depth=1", type="ladder", name="spring", stop_when="error=300")
     sitting = Sitting(path, settings)
@@ -72,7 +72,7 @@ def test_a_bot_joins_a_ladder_by_its_command(ladder: Path, monkeypatch: pytest.M
 
 @pytest.fixture
 def field(tmp_path: Path) -> Path:
-    """Return the store of a round robin of three that is over."""
+    """Return the store of a finished round robin of three bots."""
     path = tmp_path / "arena.db"
     sitting = Sitting(path, config("random", "minimax:depth=1", "minimax:depth=2", name="spring"))
     sitting.play()
@@ -198,7 +198,7 @@ def test_removing_asks_first_and_says_where_it_is(ladder: Path) -> None:
         assert not ladder.with_name("spring.removed.db").exists()
         await press(pilot, "D", "y")
         await settle(pilot)
-        # The way back stands behind the path, which may be longer than the line.
+        # The command that undoes it follows the path, which may be longer than the line.
         assert "spring is in /" in seen(app)
 
     shown(watch(ladder), act, (120, 40))
@@ -209,7 +209,7 @@ def test_removing_asks_first_and_says_where_it_is(ladder: Path) -> None:
 
 @pytest.fixture
 def held(tmp_path: Path) -> Path:
-    """Return the store of an event whose process lives, and has been silent for over a minute."""
+    """Return the store of a tournament whose process is alive but has written nothing for over a minute."""
     path = tmp_path / "arena.db"
     sitting = Sitting(path, config("random", "minimax:depth=1", name="spring"))
     assert sitting.store.claim(1, current_owner())
@@ -236,7 +236,7 @@ def test_a_take_over_says_from_whom(held: Path) -> None:
 def test_abort_asks_first(held: Path) -> None:
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         await press(pilot, "7", "K")
-        # It is silent: nothing would be heard of it.
+        # A silent process would not answer the command, so the dashboard does not offer it.
         assert not isinstance(app.screen, ConfirmScreen)
         assert "spring is silent" in seen(app)
 

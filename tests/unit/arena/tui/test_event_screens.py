@@ -1,4 +1,4 @@
-"""Brackets, tables by place, ladders and decisions on the screens, over events that were really played."""
+"""Brackets, tables by place, ladders and decisions on the screens, for tournaments with real matches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PAIRED = {"name": "spring", "pairs": 1}
 
 @pytest.fixture(scope="module")
 def events(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Play a knockout with two defeats, a Swiss tournament and a ladder once for all tests."""
+    """Play a double-elimination knockout, a Swiss tournament and a ladder once for all tests."""
     folder = tmp_path_factory.mktemp("events")
     settings = {
         "knockout": config(*FIVE, type="knockout", double=True, **PAIRED | {"rounds": 10}),
@@ -57,7 +57,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def event(events: dict[str, Path], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
-    """Return a copy of the event of the test's parameter, which the test may change."""
+    """Return a copy of the tournament that the test's parameter names; the test may change it."""
     return Path(shutil.copy(events[request.param], tmp_path / "arena.db"))
 
 
@@ -81,7 +81,7 @@ def rows_of(model: Model, fact: str) -> tuple[StandingRow, ...]:
 def test_a_bracket_looks_as_stored(events: dict[str, Path], request: pytest.FixtureRequest) -> None:
     async def look(pilot: Pilot[None], app: Dashboard) -> str:
         await press(pilot, "4", "home")
-        # The header tells the number of the newest event, which depends on how quick the matches were.
+        # The header shows the number of the newest live event, which depends on how fast the matches were.
         return "\n".join(line.rstrip() for line in seen(app).splitlines()[1:])
 
     pictures = [
@@ -110,7 +110,7 @@ def test_the_screen_tells_the_whole_bracket(events: dict[str, Path]) -> None:
         assert tables.progress in text
         bracket = app.screen.query_one(BracketList)
         assert bracket.current is not None
-        # All of it is decided, so the cursor begins at the end.
+        # All of it is decided, so the cursor starts at the end.
         assert bracket.current.row == [row for row in tables.bracket if row.state != "not needed"][-1]
         assert f"advances: {bracket.current.row.why}" in text
         assert "1 minimax:depth" in text.partition("places")[2], "places stand beside it"
@@ -288,7 +288,7 @@ def test_the_text_twin_has_the_table_of_the_dashboard(
 
 
 def _followed(path: Path) -> Model:
-    """Return what a viewer of an event that is over knows in the end."""
+    """Return the final model of a viewer of a finished tournament."""
     times = iter(range(10_000))
     feed = StoreFeed(str(path), 1, clock=lambda: 10.0 * next(times))
     model = Model()
@@ -323,7 +323,7 @@ def test_a_void_changes_what_is_shown_while_it_is_watched(events: dict[str, Path
         declare_void(store, [1], [won.id], "it was right", undo=True)
         model = follow()
     assert {row.name: row.points for row in rows_of(model, "by_place")} == points
-    # What was told stays, each once.
+    # All messages shown so far stay, each once.
     assert [notice.what for notice in model.view.notices] == [
         f"match {won.number} counts again: it was right",
         f"match {won.number} is void: wrong",

@@ -1,4 +1,4 @@
-"""Names that steer terminals, break markup or are endless change nothing but the text that is shown."""
+"""Names with control sequences, markup or excessive length change only the text that is shown."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def _fill(widgets: dict[str, Any], name: str) -> None:
-    """Show data with `name` wherever a name can be, not even cleaned as the reducer would."""
+    """Show data with `name` in every place for names, without the cleaning that the reducer does."""
     match = played("connect-four", "4 4")
     seats = tuple(replace(seat, name=name, label=name) for seat in match.seats)
     match = replace(match, seats=seats, trouble="", termination=name, outcome="first")
@@ -104,7 +104,7 @@ def test_widgets_keep_their_shape() -> None:
 
 
 class Named(LiveLike):
-    """Takes its texts from the data."""
+    """A screen with texts from the data."""
 
     @override
     def text_to_copy(self) -> str:

@@ -1,4 +1,4 @@
-"""Names that steer terminals or break markup change nothing on the screens but the text that is shown."""
+"""On the screens, names with control sequences or markup change only the text that is shown."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ NAMES = tuple(name for name in EVIL if 0 < len(name) <= 64 and "\x00" not in nam
 
 
 class Brief(StoreFeed):
-    """Ends with the first look at nothing new."""
+    """A feed that ends as soon as there is nothing new."""
 
     def poll(self) -> FeedUpdate | None:
-        """Give the next batch."""
+        """Return the next batch."""
         batch = super().poll()
         return FeedUpdate(is_last=True) if batch is None else batch
 

@@ -1,4 +1,4 @@
-"""The thread that asks the feed: what it posts, how long it waits, and that it ends."""
+"""The thread that polls the feed: the messages that it posts, its pauses, and its end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _follow(feed: RecordedFeed, monkeypatch: pytest.MonkeyPatch) -> tuple[list[M
 
 
 class _Failing(RecordedFeed):
-    """Fails so often before the first batch."""
+    """Fails a given number of times before the first batch."""
 
     def __init__(self, failures: int, batches: Sequence[FeedUpdate]) -> None:
         super().__init__(batches)

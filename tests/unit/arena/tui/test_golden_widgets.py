@@ -1,4 +1,4 @@
-"""Every widget at three widths in both sets of glyphs, compared with stored pictures of text."""
+"""Every widget at three widths with both sets of glyphs, compared with stored text."""
 
 from __future__ import annotations
 

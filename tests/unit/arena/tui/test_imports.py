@@ -1,4 +1,4 @@
-"""What the dashboard loads in a fresh interpreter: no bot, no framework, no NumPy; views load no screen."""
+"""Modules that the dashboard loads in a fresh process: no bot, framework or NumPy; views load no screen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_dashboard_loads_no_bot(tmp_path: Path) -> None:
 
 
 def test_the_dashboard_begins_without_the_metadata_of_packages(tmp_path: Path) -> None:
-    # They are 2 MB, which a viewer needs once screen 5 is opened.
+    # They take 2 MB, which a viewer needs only after screen 5 is opened.
     loaded = modules_after("import arena.tui.start", tmp_path)
     assert loaded & {"arena.entrants", "arena.shelf.listing", "packaging", "tarfile"} == set()
 
@@ -66,7 +66,7 @@ def test_a_viewer_that_showed_its_screens_has_loaded_no_bot(shown_store: Path, t
     code = _VIEWER.format(support=str(Path(children.__file__).parent), store=str(shown_store))
     modules = modules_after(code, tmp_path)
     loaded = {module.partition(".")[0] for module in modules}
-    # The store is read through SQLAlchemy, and ratings take NumPy. Another dialect would be 2 MB more.
+    # The store is read through SQLAlchemy, and ratings need NumPy. Another SQL dialect would take 2 MB more.
     assert loaded & (NEVER - {"sqlalchemy"}) == set()
     assert "sqlalchemy.dialects.postgresql" not in modules
     assert {"textual", "sqlalchemy"} <= loaded

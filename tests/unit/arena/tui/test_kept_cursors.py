@@ -1,4 +1,4 @@
-"""A cursor stays on what the user has chosen while other rows arrive: the next key is directed at it."""
+"""A cursor stays on the chosen row while other rows arrive, because the next key applies to that row."""
 
 from __future__ import annotations
 

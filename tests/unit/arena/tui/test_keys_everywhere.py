@@ -1,4 +1,4 @@
-"""Every key of the design works on every screen, and the palette has what keys do."""
+"""Every key of the design works on every screen, and the palette offers every action that has a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forty bots that differ in one number have one label each, on every screen and at every size."""
+"""Forty bots that differ in one number have distinct labels, on every screen and at every size."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ NUM_BOTS = 40
 LABELS = {f"m p{number}" for number in range(1, NUM_BOTS + 1)}
 _LABEL = re.compile(r"m p\d+")
 _NAME = re.compile(r"mcts[: ](?:playouts=|p)(\d+)")
-"""A label of more cells."""
+"""A label that is not shortened."""
 _BAD = re.compile(r"m\.\.|\.\.p|mcts-\d|#\d")
 """A label that was cut, or has an ordinal."""
 
 
 class Brief(StoreFeed):
-    """Follows a store until all of what is there now has been told."""
+    """A feed that ends as soon as there is nothing new."""
 
     def poll(self) -> FeedUpdate | None:
-        """Return the next batch; the first look at nothing new is the last one."""
+        """Return the next batch; end at the first poll without news."""
         batch = super().poll()
         return FeedUpdate(is_last=True) if batch is None else batch
 
 
 @pytest.fixture(scope="module")
 def forty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Store a tournament of 40 bots in which each has met two others, from both sides."""
+    """Store a tournament of 40 bots in which each bot has met two others with both sides."""
     path = tmp_path_factory.mktemp("forty") / "arena.db"
     bots = [bot("mcts", spec=f"mcts:playouts={number}") for number in range(1, NUM_BOTS + 1)]
     entrants = [Entrant(seat=seat, label=each.spec, bot=each, limit="") for seat, each in enumerate(bots)]

@@ -1,4 +1,4 @@
-"""When a feed makes its tables: while matches end all the time, and when it has little of a core."""
+"""The times at which a feed computes its tables: under a steady flow of matches, and with little CPU."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def games_of(model: Model) -> int:
 def test_the_last_tables_of_an_event_that_stops_are_made_at_once(
     running: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # So little of a core that after any table the next one has to wait for hours.
+    # So little CPU that after any table the next one has to wait for hours.
     monkeypatch.setattr("arena.watching.store_feed._FACTS_SHARE", 1e-9)
     held = running.claim(1, current_owner())
     assert held is not None

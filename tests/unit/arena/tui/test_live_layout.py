@@ -1,4 +1,4 @@
-"""Screen 1 in terminals of all sizes: whatever it shows lies whole within its place."""
+"""Screen 1 in terminals of all sizes: every panel that is shown fits into its container."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _matrix(names: tuple[str, ...]) -> MatrixView:
 
 
 def _cut(panel: Panel) -> bool:
-    """Say whether a part of a panel lies outside of one of its containers."""
+    """Return whether a part of a panel is outside one of its containers."""
     outer = [node.region for node in panel.ancestors if isinstance(node, Widget)]
     return not all(region.contains_region(panel.region) for region in outer)
 

@@ -1,4 +1,4 @@
-"""P and X on Live: what they ask of the tournament, and what is shown of the answer."""
+"""P and X on the Live screen: the commands that they send to the tournament, and the answers shown."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def store(shown_store: Path, tmp_path: Path) -> Path:
 
 @contextmanager
 def coordinator(path: Path, *, answers: bool = True) -> Generator[list[str]]:
-    """Hold the tournament as its coordinator does, and answer what is asked; gives the kinds."""
+    """Hold the tournament as its coordinator does, and answer commands; yield the list of their kinds."""
     kinds: list[str] = []
     ended = threading.Event()
     with Store.open(path) as store:
@@ -70,7 +70,7 @@ def live(path: Path, *, is_read_only: bool = False) -> Dashboard:
 
 
 def notes(app: Dashboard) -> list[str]:
-    """Give what was told beside the screen."""
+    """Return the notifications of an app."""
     return [note.message for note in app._notifications]  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # Textual has no other way
 
 

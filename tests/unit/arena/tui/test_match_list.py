@@ -1,4 +1,4 @@
-"""A list of matches asks for the pages that are looked at, and for no others."""
+"""A list of matches requests only the pages that are looked at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Opened(Host):
-    """Remembers what is opened."""
+    """A screen that records which matches are opened."""
 
     def __init__(self, *widgets: Widget) -> None:
         super().__init__(*widgets)

@@ -1,4 +1,4 @@
-"""The crosstable as a widget: its cursor, its cells, and what it costs to draw."""
+"""The crosstable as a widget: its cursor, its cells, and the cost of drawing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches of a person that nobody referees are listed, go on with R, and end with X."""
+"""Matches of a person that no process referees are listed, resumed with R, and aborted with X."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with a match of a person that nobody referees, and one that is over."""
+    """Return a store with a match of a person that no process referees, and a finished one."""
     file = tmp_path / "arena.db"
     with Store.open(file) as store:
         over = add_cup(store, "human", "random", name="over", num=1, type="play")

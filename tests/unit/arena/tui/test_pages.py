@@ -1,4 +1,4 @@
-"""A bot's page, head-to-heads and openings in the dashboard; their text is that of the commands."""
+"""A bot's page, head-to-head scores and openings in the dashboard; the commands print the same text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DEADLINE_S = 120.0
 def shown(
     path: Path, act: Callable[[Pilot[None], Dashboard], Awaitable[None]], size: tuple[int, int] = (80, 24)
 ) -> None:
-    """Act on a dashboard without a feed."""
+    """Show a dashboard without a feed and call `act` with its pilot."""
     app = Dashboard(
         None,
         SCREENS,
@@ -63,7 +63,7 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
     for key in keys:
         await pilot.press(key)
         await settle(pilot)
-        # What came may have led to a second look.
+        # The data that arrived may have started a second query.
         await settle(pilot)
 
 
@@ -158,7 +158,7 @@ def test_pages_are_the_text_of_the_commands_in_the_cells_at_hand(
     async def act(pilot: Pilot[None], app: Dashboard) -> None:
         screen = BotPageScreen("minimax")
         await push(pilot, screen)
-        # Charts stand beside the rows on a large screen.
+        # On a large screen charts are beside the rows.
         room = screen.panel.size.width - 3
         assert room == width - 76 * (size == (200, 60))
         page = bot_rows(found, room)
@@ -311,7 +311,7 @@ def test_the_solver_stands_beside_the_next_moves(shown_store: Path, monkeypatch:
 
 
 def test_a_solver_ends_with_its_position(shown_store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # It says one thing and goes on for ever.
+    # A process that prints one line and never ends.
     says = 'import time; print(\'{"move": "a3", "action": 0, "perfect": 1, "plies": 9}\', flush=True)'
     endless = (sys.executable, "-S", "-c", f"{says}\nwhile True: time.sleep(60)")
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", endless)
@@ -336,7 +336,8 @@ def test_a_solver_ends_with_its_position(shown_store: Path, monkeypatch: pytest.
         await pilot.press("v")
         await next_child()
         await pilot.press("escape")
-        # The worker that follows the last one ends with the screen, so that settle() does not wait for it.
+        # The worker that follows the last process ends with the screen, so that settle() does not wait for
+        # it.
         ends_at = time.monotonic() + DEADLINE_S
         while not all(child.status is not None for child in children):
             assert time.monotonic() < ends_at, "so does leaving the screen"

@@ -39,7 +39,7 @@ STEPS = {" ": "space", "/": "slash", ":": "colon", "=": "equals_sign", "-": "min
 
 @pytest.fixture(autouse=True)
 def brief_feeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """End the feeds once all of the store has been told."""
+    """End each feed as soon as there is nothing new."""
     monkeypatch.setattr("arena.tui.screens.dashboard.StoreFeed", Brief)
     monkeypatch.setattr("arena.tui.start.StoreFeed", Brief)
 
@@ -56,7 +56,7 @@ def dashboard(path: Path) -> StoreDashboard:
 
 
 async def jump(pilot: Pilot[None], text: str) -> None:
-    """Open the palette, type a text, and open the first thing that is found once it is."""
+    """Open the palette, type a text, and open the first result."""
     await press(pilot, "ctrl+p")
     await pilot.press(*(STEPS.get(letter, letter) for letter in text))
     palette = cast("CommandPalette", pilot.app.screen)
@@ -133,7 +133,7 @@ def test_it_says_what_each_is_and_has_commands_too(shown_store: Path) -> None:
 
 @pytest.fixture
 def may_find(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Return what the search for places waits for."""
+    """Return an event for which the search for places waits."""
     event = threading.Event()
 
     def search_late(query: Query, text: str) -> list[Place]:

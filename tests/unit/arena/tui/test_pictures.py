@@ -1,4 +1,4 @@
-"""Four screens with their colours, as pictures: what goldens of text cannot show."""
+"""Four screens with their colours as SVG images, because text files cannot show colours."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ def test_screens_look_as_stored(
     if request.config.getoption("--update-golden"):
         path.write_text(picture, encoding="utf-8")
         pytest.fail(f"{path.name} is drawn anew; look at it, then run again without --update-golden")
-    # Another Textual lays out and draws otherwise.
+    # Another version of Textual has another layout and drawing.
     if all(f"{package}=={version(package)}" in PINS for package in ("textual", "rich")):
         assert picture == path.read_text(encoding="utf-8"), "run with --update-golden where this is meant"

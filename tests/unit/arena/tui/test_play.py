@@ -123,7 +123,7 @@ def test_while_the_bot_thinks_hover_lives_and_a_drop_is_not_your_turn(tmp_path: 
 
 def test_arrows_pass_full_columns_and_enter_drops(tmp_path: Path) -> None:
     async def act(board: Board) -> None:
-        # The bot answers in column 1, so three of its coins and three of the person's fill it.
+        # The bot answers in column 1, which three of its coins and three of the person's fill.
         for ply in (0, 2, 4):
             await board.turn(1, ply)
             await board.press("1")
@@ -312,7 +312,7 @@ def test_a_coordinator_that_ends_is_told_of_and_n_goes_on(tmp_path: Path) -> Non
 
 
 class Failing(Link):
-    """A way to a coordinator that does not come up."""
+    """A connection to a coordinator that never starts."""
 
     def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> Any:  # noqa: ANN401 # nothing ever
         """Fail."""

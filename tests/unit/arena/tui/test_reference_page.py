@@ -1,4 +1,4 @@
-"""The page of the dashboard in the docs tells of every screen and of every key of it."""
+"""The documentation page of the dashboard describes every screen and every key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_key_of_a_screen_is_on_the_page(screen: type[ArenaScreen]) -> None
     names = {"plus": "+", "minus": "-"}
     shown = {display(binding) for binding in plain}
     assert {names.get(name, name) for name in shown} <= _keys(section)
-    assert "Twin:" in section
+    assert "As text:" in section
 
 
 def test_every_key_of_all_screens_is_on_the_page() -> None:

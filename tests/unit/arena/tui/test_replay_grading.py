@@ -1,4 +1,4 @@
-"""`g` in Replay: the match is judged in the background, plies appear as they come, and it can be stopped."""
+"""`g` in Replay: a match is graded in the background, ply by ply as results arrive, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-# After X in the middle O's edge loses; X lets the win go at ply 5, O does so at ply 6, X wins.
+# X begins in the centre, and O's reply on an edge loses. X gives the win away at ply 5, O errs at ply 6, and
+# X wins.
 ACTIONS = (4, 1, 0, 8, 5, 2, 3)
 DEADLINE_S = 300.0
 
@@ -53,7 +54,7 @@ def store_match(path: Path, game: str, num_actions: int, actions: tuple[int, ...
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Collect what the screen notifies, by a real judge; it may be gone before a slow machine looks."""
+    """Collect the notifications of the screen: on a slow machine they may disappear too early."""
     monkeypatch.setattr("arena.tui.shell.child.PROGRAM", (sys.executable, "-P", "-m", "arena"))
     heard: list[str] = []
 
@@ -113,7 +114,7 @@ def test_g_judges_the_match_and_shows_it(path: Path, told: list[str], *, is_read
 @pytest.mark.parametrize("key", ["g", "escape"])
 def test_a_grading_is_stopped(tmp_path: Path, told: list[str], key: str) -> None:
     path = tmp_path / "a.db"
-    # A second for each of the first plies, which nobody can solve.
+    # A second for each of the first plies, which are too hard to solve.
     store_match(path, "gomoku:k=4,size=7", 49, (24, 0, 42, 6, 30, 1, 20, 2, 9, 11, 46, 48, 14, 40))
     app = replay_app(str(path), 1, glyphs="ascii", reduce_motion=True)
 
@@ -148,7 +149,7 @@ def test_a_game_without_a_solver_names_the_way_out(tmp_path: Path, told: list[st
         )
         assert isinstance(app.screen, PromptScreen)
         assert "solver  " not in shown(app)
-        # Asked for all the same, the command says so.
+        # The command gives this message if it is called nevertheless.
         await pilot.press(*"solver", "enter", "enter")
         await until(pilot, app, lambda: told)
         assert "no exact solver for gomoku 15x15; name a bot that judges" in told[0]

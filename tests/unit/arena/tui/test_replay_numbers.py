@@ -1,4 +1,4 @@
-"""What a replay shows of what is stored: searches, evals, grades, other analyses; play from a position."""
+"""Stored numbers in a replay: searches, evals, grades, other analyses; and playing from a position."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def searched(tmp_path: Path, shown_store: Path) -> tuple[Path, int]:
-    """Give a store, and a match in it in which `mcts` moved second."""
+    """Return a store, and the id of a match in which `mcts` moved second."""
     path = tmp_path / "arena.db"
     shutil.copy(shown_store, path)
     with Store.open(path) as store:

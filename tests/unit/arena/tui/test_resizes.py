@@ -1,4 +1,4 @@
-"""A resize leads to one full paint of the screen, whatever changes on it."""
+"""A resize leads to exactly one full paint of the screen, whatever else changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def _painted(pilot: Pilot[None], app: Dashboard) -> None:
-    """Wait until what a recorded feed gave is shown."""
+    """Wait until the data of a recorded feed is shown."""
     await settle(pilot)
     app.paint(everything=True)
     await pilot.pause()
@@ -44,7 +44,7 @@ def test_sixty_resizes_lead_to_one_full_paint_and_the_focus_stays(tmp_path: Path
             patch.object(board, "draw", wraps=board.draw) as draw,
             patch.object(compositor, "render_full_update", wraps=compositor.render_full_update) as paint,
         ):
-            # Each end has other classes and another wall than the size before.
+            # Each final size has other style classes and another layout than the size before.
             for end in ((100, 30), (200, 60), (125, 41), (80, 24)):
                 draw.reset_mock()
                 paint.reset_mock()

@@ -1,4 +1,4 @@
-"""What has no room is left out whole, and nothing is shown or offered that is not true."""
+"""Parts for which there is no space are left out whole, and only valid actions are offered."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def axis_labels(low: float, high: float) -> list[str]:
-    """Return the labels of the vertical axis of a line between two values, from the top."""
+    """Return the labels of the vertical axis for values between two bounds, from the top."""
     chart = LineChart("values")
     app = Host(chart)
 
@@ -58,7 +58,7 @@ def axis_labels(low: float, high: float) -> list[str]:
 )
 def test_a_number_of_an_axis_is_never_cut(low: float, high: float) -> None:
     labels = axis_labels(low, high)
-    # Five cells hold at least one digit and an exponent; rounding to one digit changes 1.5 most, by a third.
+    # Five cells have space for one digit and an exponent; rounding to one digit changes 1.5 most, by a third.
     wrong = max(abs(low), abs(high)) / 3
     assert abs(float(labels[0]) - high) <= wrong
     assert abs(float(labels[-1]) - low) <= wrong

@@ -1,4 +1,4 @@
-"""The screens over a store of real matches: what they show, and every key of theirs."""
+"""The screens over a store of real matches: their content and all their keys."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ GOLDEN = Path(__file__).parent / "golden" / "screens-80x24.txt"
 
 
 class Brief(StoreFeed):
-    """Follows a store until all of what is there now has been told."""
+    """A feed that ends as soon as there is nothing new."""
 
     def poll(self) -> FeedUpdate | None:
-        """Return the next batch; the first look at nothing new is the last one."""
+        """Return the next batch; end at the first poll without news."""
         batch = super().poll()
         return FeedUpdate(is_last=True) if batch is None else batch
 
@@ -332,7 +332,7 @@ def test_the_screens_look_as_they_did(shown_store: Path, request: pytest.Fixture
         pictures: list[str] = []
         for key in "1234":
             await press(pilot, key)
-            # How many events were told depends on how quickly it was played.
+            # The number of live events depends on how fast the match was played.
             pictures += [re.sub(r"seq \d+", "seq 0", line).rstrip() for line in screen_lines(app)]
         return pictures
 

@@ -1,4 +1,4 @@
-"""A sequential test on the screens of the dashboard, and as plain lines."""
+"""A sequential test on the screens of the dashboard and as plain lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WIDE = "elo0=0,elo1=300,alpha=0.1,beta=0.1,model=normalized"
 
 @pytest.fixture
 def decided(tmp_path: Path) -> Sitting:
-    """A test that is decided, with the pairs after it."""
+    """Return a decided test, with matches played after its decision."""
     sitting = Sitting(tmp_path / "arena.db", config("minimax:depth=2", "random", sprt=WIDE, **TEST))
     sitting.play()
     return sitting

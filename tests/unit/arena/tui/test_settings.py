@@ -1,4 +1,4 @@
-"""What the dashboard remembers: the theme, and how boards and cells are shown."""
+"""Settings that the dashboard stores: the theme, and the style of boards and cells."""
 
 from __future__ import annotations
 

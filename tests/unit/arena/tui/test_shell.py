@@ -1,4 +1,4 @@
-"""The shell: data in, screens, freeze, sizes, what goes wrong."""
+"""The shell of the dashboard: incoming data, screens, freezing, sizes, and errors."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def test_what_arrives_while_the_dashboard_ends_is_not_shown(monkeypatch: pytest.
 
     async def look(pilot: Pilot[None]) -> None:
         await settle(pilot)
-        # The end of an app takes its screens apart from below, and other tasks run meanwhile.
+        # At its end an app removes its screens bottom-up, and other tasks run meanwhile.
         monkeypatch.setattr(app, "_running", False)
         await app.screen.remove_children()
         app.on_new_data(NewData(replace(app.latest, view=LiveView())))
@@ -242,7 +242,7 @@ def test_lag_is_that_of_the_newest_event_when_it_was_painted() -> None:
     async def look(pilot: Pilot[None]) -> tuple[list[float | None], str]:
         await settle(pilot)
         lags: list[float | None] = []
-        # An event of the future is one of another clock; what comes without a new event changes nothing.
+        # A live event of the future comes from another clock; a batch without a new event changes nothing.
         for now, newest_t in ((500.0, 480.0), (501.0, 501.5), (502.0, 495.5), (600.0, 495.5)):
             app.clock = lambda now=now: now
             app.latest = replace(app.model, newest_t=newest_t)
@@ -257,7 +257,7 @@ def test_lag_is_that_of_the_newest_event_when_it_was_painted() -> None:
 
 
 def test_the_first_events_that_are_read_have_no_lag() -> None:
-    """They are those of the past: a tournament of last week would lag by a week."""
+    """They are past events: for a tournament of last week the lag would be a week."""
     app = sample_app()
 
     async def look(pilot: Pilot[None]) -> tuple[float | None, float | None]:

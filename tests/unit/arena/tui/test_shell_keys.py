@@ -161,7 +161,7 @@ def test_no_key_is_bound_twice_and_every_binding_has_an_id() -> None:
 
 
 class Doubled(ArenaScreen):
-    """A screen that takes a global key without being asked to."""
+    """A screen that binds a global key by mistake."""
 
     NAME = "doubled"
     BINDINGS = [Binding("r", "reload", "Again", id="doubled.again"), Binding("z", "reload", id="doubled.z")]  # noqa: RUF012 # as in Textual

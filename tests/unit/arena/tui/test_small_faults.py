@@ -1,4 +1,4 @@
-"""Small faults that screens once had, a test each."""
+"""Regression tests for small faults of screens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 async def _painted(pilot: Pilot[None], app: Dashboard) -> None:
-    """Wait until what a recorded feed gave is shown."""
+    """Wait until the data of a recorded feed is shown."""
     await settle(pilot)
     app.paint(everything=True)
     await pilot.pause()

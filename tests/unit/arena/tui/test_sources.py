@@ -1,4 +1,4 @@
-"""What screens 5, 7 and 8 show: bots, tournaments with estimates, exports; from stores and metadata."""
+"""The data of screens 5, 7 and 8: bots, tournaments with estimates, exports; from stores and metadata."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 def bots_of(path: str) -> BotsView:
-    """Return the bots that a store and this environment know."""
+    """Return the bots of a store and of this environment."""
     queries, found = Queries(path), list[Answer[BotsView]]()
     queries.ask(queries.new(), read_bots, found.append)
     (answer,) = found
@@ -60,7 +60,7 @@ QUICK = TournamentForm(bots="random minimax:depth=1 mcts:playouts=20", game="tic
 
 @pytest.fixture
 def faulty(tmp_path: Path) -> str:
-    """Give a store in which bot `b` forfeits again and again."""
+    """Return a store in which bot `b` forfeits several matches."""
     path = tmp_path / "faulty.db"
     with Store.open(path) as store:
         cup = add_cup(store, "a", "b", num=24, name="cup")

@@ -1,4 +1,4 @@
-"""The feed over a real store: what has been, what is being played, tables, gaps, trouble."""
+"""The feed over a real store: the past, matches in progress, tables, gaps, and errors."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def older_store(own_store: Path) -> Path:
 
 
 def curves(model: Model) -> dict[str, list[float]]:
-    """Return after how many matches each line of the trend has points."""
+    """Return per line of the rating chart after how many matches it has points."""
     trend = cast("list[Series]", model.facts["trend"])
     return {line.name: [point.x for point in line.points] for line in trend}
 
@@ -382,7 +382,7 @@ def test_a_void_is_seen_at_once(running: Store, capsys: pytest.CaptureFixture[st
     assert [notice.text for notice in model.view.notices] == ["match 1 is void: it was helped"]
     after = {row.name: row.games for row in cast("StandingsView", model.facts["standings"]).rows}
     assert sum(after.values()) == sum(games.values()) - 2
-    # A viewer that prints lines has one for it, too.
+    # A viewer that prints lines shows such a notice, too.
     lines = StoreFeed(str(running.path), 1)
     lines.poll()
     declare_void(running, [1], [1], "it was not", undo=True)

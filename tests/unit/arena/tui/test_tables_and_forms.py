@@ -1,4 +1,4 @@
-"""Tables, output and forms: what is shown at which width, keys and clicks."""
+"""Tables, output and forms: their columns at each width, keys and clicks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Row(NamedTuple):
-    """A row."""
+    """A row of the table."""
 
     name: str
     number: int
@@ -119,7 +119,7 @@ def test_long_lines_are_broken_at_blanks() -> None:
 
 
 class Form(Host):
-    """Remembers what was pushed."""
+    """Records the pressed buttons."""
 
     def __init__(self) -> None:
         self.pushed: list[str] = []

@@ -1,4 +1,4 @@
-"""In every theme text can be read and what is drawn can be told apart; colour alone says nothing."""
+"""In every theme text is readable and drawn elements are distinguishable; nothing depends on colour alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ XTERM = {
     "ansi_bright_yellow": "#ffff00", "ansi_bright_blue": "#5c5cff", "ansi_bright_magenta": "#ff00ff",
     "ansi_bright_cyan": "#00ffff", "ansi_bright_white": "#ffffff",
 }  # fmt: skip
-"""The palette of xterm; with another one the terminal's owner has chosen what can be read."""
+"""The palette of xterm. With any other palette, the user of the terminal decides what is readable."""
 
 
 def test_there_are_themes_for_those_who_need_them() -> None:
@@ -59,7 +59,7 @@ def test_ansi_themes_are_readable_with_the_usual_palette(name: str) -> None:
     surface = Color.parse({**palette, "ansi_default": defaults[0]}[variables.pop("arena-surface")])
     for variable, value in variables.items():
         least = GLYPH_CONTRAST if variable == "arena-border" else TEXT_CONTRAST
-        # The red of xterm on black is the one colour that is darker than text should be; it marks glyphs.
+        # Only the red of xterm on black is darker than text should be; it is used for glyphs.
         least = GLYPH_CONTRAST if value == "ansi_bright_red" else least
         assert contrast(Color.parse(palette[value]), surface) >= least, variable
 
@@ -128,7 +128,7 @@ def test_what_is_written_into_lines_and_forms_is_readable_in_every_theme() -> No
 
 
 def _ratio(style: Style | None) -> float:
-    """Give the contrast of a text, as it is painted."""
+    """Return the contrast of a text as it is painted."""
     assert style is not None
     assert style.color is not None
     assert style.bgcolor is not None
@@ -164,11 +164,11 @@ def test_without_colour_all_is_grey_and_all_is_there(monkeypatch: pytest.MonkeyP
         return app.export_screenshot(), lines_of(board)
 
     picture, lines = piloted(app, look)
-    # This one is the picture's own, for text that has no colour.
+    # The image's own colour, for text without a colour.
     colours = set(_colours(picture)) - {"#c5c8c6"}
     assert all(len({colour[1:3], colour[3:5], colour[5:7]}) == 1 for colour in colours)
     text = "\n".join(lines)
-    # Players, side to move, the low clock, the last move, the focus: each by a glyph.
+    # Players, side to move, low clock, last move and focus each have a glyph.
     for fact in ("#=>az v mcts", "[X]X", "*O 0:02!", "X 0:12"):
         assert fact in text
 
@@ -191,7 +191,7 @@ def test_reduced_motion_is_none() -> None:
 
 
 def _colours(picture: str) -> list[str]:
-    """Give the colours of what is written and of what lies behind it, not of the window around it."""
+    """Return the colours of text and of its background, without the frame of the window."""
     begin = picture.index("<style>")
     styles = re.findall(r"-r[0-9]+ \{ fill: (#[0-9a-f]{6})", picture[begin:])
     behind = re.findall(r'<rect fill="(#[0-9a-f]{6})" x=', picture)

@@ -1,4 +1,4 @@
-"""Screens 7 and 8: tournaments that are watched, begun and steered; exports."""
+"""Screens 7 and 8: tournaments are watched, created and controlled; exports."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_cursor_goes_to_another_watched_tournament(
         for name in ("duel", "spring"):
             await app.attach(names[name], name)
             await press(pilot, "7")
-            # The list is read again every two seconds, which may cancel a look that a busy machine delays.
+            # The list is read again every two seconds, which may cancel a query that a busy machine delays.
             while screen.table.current is None or screen.table.current.name != name:
                 await pilot.pause(0.01)
 
@@ -152,7 +152,7 @@ def test_the_cursor_stays_where_the_user_moves_it_before_the_list_arrives(shown_
         await press(pilot, "7")
         screen = app.screen
         assert isinstance(screen, TournamentsScreen)
-        # Another one is watched, and the list that would move the cursor to it has still to come.
+        # Another tournament is watched, and the list that would move the cursor to it has not arrived yet.
         app.tournament = "duel"
         await pilot.press("up", "down")
         screen.reload()
@@ -245,7 +245,7 @@ def test_a_tournament_is_begun_watched_and_stays_when_the_dashboard_ends(
         assert "! there is a tournament spring already" in seen(app)
         screen.query_one("#field-name", FormField).value = "begun"
         await settle(pilot)
-        # What was typed has led to a second look.
+        # Typing has started a second query.
         await settle(pilot)
         assert "spring already" not in seen(app)
         await press(pilot, "enter")

@@ -1,4 +1,4 @@
-"""What widgets do when keys and the mouse come, and that only what changed is painted."""
+"""Reactions of widgets to keys and the mouse; only changed regions are painted."""
 
 from __future__ import annotations
 

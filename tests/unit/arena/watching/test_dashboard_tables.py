@@ -1,4 +1,4 @@
-"""Tables of a store that changes while they are made."""
+"""Tables of a store that changes while they are computed."""
 
 from __future__ import annotations
 

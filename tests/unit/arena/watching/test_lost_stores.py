@@ -1,4 +1,4 @@
-"""A store that is moved, replaced, locked or forbidden is named within two seconds, and found again."""
+"""A moved, replaced, locked or unreadable store is reported within two seconds, and found again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SOON_S = 2.0
-"""Seconds until a viewer has to say that the store is gone."""
+"""Maximum number of seconds until a viewer reports that the store is gone."""
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Return a store with a tournament that ended, and beside it another store with another tournament."""
+    """Return a store with a finished tournament, and beside it another store with another tournament."""
     for name in ("arena.db", "other.db"):
         with Store.open(tmp_path / name) as store:
             cup = add_cup(store, num=12, name="cup")
@@ -59,7 +59,7 @@ def refuse(*_: object) -> bool:
 
 @contextmanager
 def forbidden(_: Path) -> Generator[str]:
-    # Root may read everything, whatever its mode: only the answer of the system can be another one.
+    # Root may read everything, whatever the mode: the test replaces the answer of the system.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "access", refuse)
         yield "cannot be read (Permission denied)"
@@ -67,7 +67,7 @@ def forbidden(_: Path) -> Generator[str]:
 
 @contextmanager
 def locked(path: Path) -> Generator[str]:
-    """Lock a store as a process does that recovers it: an open connection would go on, so it begins anew."""
+    """Lock a store as a recovering process does, and let the feed reconnect: open connections see no lock."""
     library = find_driver().module
     with closing(library.connect(str(path), isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -76,7 +76,7 @@ def locked(path: Path) -> Generator[str]:
 
 
 class Watched:
-    """A feed that is asked under a clock that runs only while it waits."""
+    """A feed that is polled with a clock that advances only during pauses."""
 
     def __init__(self, path: Path) -> None:
         self.now = 0.0
@@ -84,7 +84,7 @@ class Watched:
         self._poller = Poller(self.feed)
 
     def until(self, is_met: Callable[[str, bool], bool], within_s: float) -> str:
-        """Ask until what is wrong, and whether something came, is as wanted; return what is wrong."""
+        """Poll until the error and whether data came meet a condition; return the error."""
         end = self.now + within_s
         while True:
             polled = self._poller.poll()

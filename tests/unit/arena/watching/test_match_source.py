@@ -1,4 +1,4 @@
-"""Pages of the list of matches against a sort of all of them: every order, every filter, new matches."""
+"""Pages of the list of matches, compared with a sort of all matches: all orders, all filters, new matches."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FILTERS = (
 
 
 def played(cup: Cup, number: int) -> MatchRecord:
-    """Return a match with lengths, results and times that mix."""
+    """Return a match whose length, result and times vary with its number."""
     more = 7 * number % 5
     match = cup.match(number)
     return replace(
@@ -58,7 +58,7 @@ def played(cup: Cup, number: int) -> MatchRecord:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """Return a store of 90 of 120 matches, which are searched eight at a time."""
+    """Return a store with 90 of 120 planned matches, which are searched eight at a time."""
     monkeypatch.setattr(match_source, "PIECE", 8)
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=120, name="cup")
@@ -73,7 +73,7 @@ def pages(store: Store, source: MatchSource, **wanted: object) -> list[Page]:
 
 
 def in_order(store: Store, sort: str, condition: str, *, descending: bool) -> list[int]:
-    """Return the ids of all matches that fit, sorted by Python."""
+    """Return the ids of all matches of a filter, sorted by Python."""
     where = read_condition(condition).to_filter(store)
     found = store.matches.newest(where, limit=1000)
     key = KEYS[sort]
@@ -88,7 +88,7 @@ def test_every_page_of_every_order_under_every_filter(store: Store, sort: str, *
         source = MatchSource()
         for page in (0, 2, 1, 4):
             last = pages(store, source, page=page, condition=condition, sort=sort, descending=descending)[-1]
-            # PageRequest counts pages of 200; a smaller limit takes the first rows of one.
+            # PageRequest counts pages of 200; a smaller limit takes the first rows of a page.
             begin = 200 * page
             assert [row.stored for row in last.rows] == wanted[begin : begin + 20], (condition, page)
             assert (last.total, last.share) == (len(wanted), 1.0)

@@ -1,4 +1,4 @@
-"""Places: whatever has an address is found by it, said in a line, and found by parts of its name."""
+"""Places: everything with an address is found by it, described in a line, and found by parts of its name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A store with `spring`, of which 1 is played and 2 is void, and `random`, with a bot of that name."""
+    """Return a store with `spring` (match 1 played, match 2 void) and `random`, with a bot of that name."""
     file = tmp_path / "arena.db"
     with Store.open(file) as store:
         spring = add_cup(store, "a", "b/Anna", "c", name="spring")

@@ -1,4 +1,4 @@
-"""Questions to the store can be cancelled, publish nothing afterwards, and say why they fail."""
+"""Queries of the store can be cancelled, publish nothing afterwards, and report why they fail."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 GRADED = MatchFilter(mistakes=((">=", 0),), rated_only=False)
-"""Has SQLite call a function of ours for each graded match."""
+"""A filter for which SQLite calls one of our functions for each graded match."""
 
 
 @pytest.fixture
 def graded(tmp_path: Path) -> Path:
-    """Return a store with 12 matches, all of them graded."""
+    """Return a store with 12 graded matches."""
     with Store.open(tmp_path / "arena.db") as store:
         cup = add_cup(store, num=12)
         store.matches.save([cup.match(number) for number in range(1, 13)])
@@ -39,7 +39,7 @@ def graded(tmp_path: Path) -> Path:
 
 
 class Held:
-    """A slow SQL function: its first call waits until it is let go."""
+    """A slow SQL function: its first call waits until it is released."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.num_calls = 0
@@ -100,7 +100,8 @@ def test_a_query_that_sqlite_is_held_in_ends_at_once_and_says_nothing(
     held.go_on.set()
     thread.join(30)
     assert not thread.is_alive()
-    # A condition asks twice of the match that it is held at: whether it is judged, and how many there are.
+    # For the match at which it is blocked, the condition calls the function twice: for the judge and the
+    # count.
     assert held.num_calls <= 2, "the statement did not go on to the other matches"
     assert heard == []
     assert queries.num_running == 0
@@ -145,7 +146,7 @@ def test_a_cancelled_query_starts_no_further_statement(graded: Path) -> None:
 
 
 def answer(path: Path, source: Callable[[Query], Any] = count) -> object:
-    """Return the answer of a store that somebody has seen."""
+    """Return the answer for a store that was read before."""
     heard: list[object] = []
     Queries(str(path)).ask(Query(str(path)), source, heard.append)
     (only,) = heard
@@ -171,7 +172,7 @@ def test_a_store_that_was_there_is_gone_and_one_that_never_was_is_not_there_yet(
 
 def test_a_lock_is_said_within_a_second(graded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.watching.query.BUSY_MS", 20)
-    # The library of the store: of another one in this process it would not see the lock.
+    # The SQLite library of the store: a second library in this process would not see the lock.
     library = find_driver().module
     with closing(library.connect(str(graded), isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -183,7 +184,7 @@ def test_a_lock_is_said_within_a_second(graded: Path, monkeypatch: pytest.Monkey
 
 
 def test_what_may_not_be_read_is_said(graded: Path) -> None:
-    # Root may read everything, whatever its mode; a loop of links can be read by nobody.
+    # Root may read everything, whatever the mode; a loop of symbolic links is unreadable for every user.
     graded.rename(graded.with_suffix(".away"))
     graded.symlink_to(graded)
     found = answer(graded)

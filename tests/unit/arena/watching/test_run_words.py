@@ -1,4 +1,4 @@
-"""What is said of a run, in each of its states."""
+"""The description of a run in each of its states."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_stopped_run_is_not_called_ended() -> None:
     assert run_words(model("ended"), NOW).state == "ENDED"
     refused = ProgressView(name="hill", state="ended", reason="refused: no bot is left", planned=10)
     assert run_words(Model(view=LiveView(progress=refused), health=Health()), NOW).state == "ENDED"
-    # A viewer who saw the stop has the cause as well; a ladder has no planned number of matches.
+    # A viewer who saw the stop also has the cause; a ladder has no planned number of matches.
     for planned in (None, 10):
         progress = ProgressView(name="hill", state="ended", reason="asked to", planned=planned, done=4)
         told = Model(view=LiveView(progress=progress), health=Health())

@@ -27,7 +27,7 @@ CONTROL = TimeControl(mode="move", move_ms=30_000)
 
 @pytest.fixture
 def play() -> Play:
-    """Play some matches of two specs with the same processes, the first bot first in each."""
+    """Return a function that plays matches of two specs with the same processes, the first bot first."""
 
     def run(
         first: str,
@@ -61,7 +61,7 @@ def play() -> Play:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[str], Path]:
-    """Write a source into a file of its own."""
+    """Return a function that writes a source into a new file."""
 
     def file(source: str, name: str = "agent.py") -> Path:
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""A Gomocup engine for tests: plays the first empty cell, and writes down what it was told.
+"""A Gomocup engine for tests: plays the first empty cell, and logs the commands that it receives.
 
 Arguments: the file to write to, the line end, then what it does wrong.
 """

@@ -31,7 +31,7 @@ LIMIT = Limit(seconds=1.5)
 
 
 class Told:
-    """A bot with a fake engine, and what the engine was told."""
+    """A bot with a fake engine, and the lines that the engine received."""
 
     def __init__(self, folder: Path) -> None:
         self._log = folder / "told"
@@ -44,7 +44,7 @@ class Told:
         return make_bot(game, 1, {"cmd": self.cmd(fault, end), **options})
 
     def lines(self) -> list[str]:
-        """Give the lines since the last call; those that came in CR LF."""
+        """Return the lines since the last call, of those that ended in CR LF."""
         lines = self._log.read_bytes().split(b"\r\n")[:-1]
         new, self._num_read = lines[self._num_read :], len(lines)
         return [line.decode() for line in new]
@@ -55,7 +55,8 @@ def told(tmp_path: Path) -> Told:
     return Told(tmp_path)
 
 
-# The answer waits 5 ms, which the engine cannot use; INFO that is new is settled by ABOUT.
+# The adapter reserves 5 ms. ABOUT follows a new INFO, so that its answer marks the end of the answers to
+# INFO.
 TIME = ["INFO timeout_turn 1495", "ABOUT"]
 
 
@@ -92,13 +93,14 @@ def test_openings_and_jumps_are_told_as_a_board(told: Told, after: After) -> Non
     assert told.lines()[8:] == [*TIME, "BOARD", "1,1,2", "0,2,1", "2,1,2", "DONE"]
     assert bot.play(after(GAME, 16, 30, 17, 0, 18), LIMIT).action == 1
     assert told.lines() == ["TURN 3,1"]
-    # Now it plays for the other side, then the same position again, then from the start.
+    # Now the engine plays for the other side, then the same position again, then from the start.
     assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
     assert told.lines() == ["RESTART", "BOARD", "1,1,1", "0,2,2", "DONE"]
     assert bot.play(after(GAME, 16, 30), LIMIT).action == 0
     assert told.lines() == ["RESTART", "BOARD", "1,1,1", "0,2,2", "DONE"]
     assert bot.play(GAME.initial_state(), Limit()).action == 0
-    # Understood before, it needs no ABOUT; without a limit the engine is told a second, or it would think on.
+    # A setting that the engine has accepted is sent without ABOUT. Without a limit the engine gets one
+    # second, or it would never end its search.
     assert told.lines() == ["RESTART", "INFO timeout_turn 995", "BEGIN"]
 
 
@@ -108,7 +110,7 @@ def test_an_engine_without_restart_is_started_again(told: Told) -> None:
         assert bot.play(GAME.initial_state(), LIMIT).action == 0
     lines = told.lines()
     again = lines.index("RESTART")
-    # What it was told before may be gone with the board.
+    # After a restart the engine may have lost its earlier settings, too.
     assert lines[again + 1 : again + 3] == ["START 15", "INFO max_memory 367001600"]
 
 
@@ -180,7 +182,7 @@ def test_an_engine_that_is_not_ready_at_once_keeps_its_next_command(after: After
     ready = zoo("LateState", "0.02", quiet="1000")
     assert ready.play(GAME.initial_state(), LIMIT).action == 0
     assert ready.play(after(GAME, 0, 16), LIMIT).action == 1
-    # For twenty milliseconds it loses the first word of what it is told.
+    # For twenty milliseconds the engine loses the first word of each line.
     hurried = zoo("LateState", "0.02", quiet="0")
     assert hurried.play(GAME.initial_state(), LIMIT).action == 0
     with pytest.raises(BotError, match="the engine says: UNKNOWN command; no move to TURN 1,1 followed"):
@@ -190,7 +192,7 @@ def test_an_engine_that_is_not_ready_at_once_keeps_its_next_command(after: After
 def test_refused_settings_are_no_refusal_of_the_next_question(after: After) -> None:
     for name in ("UnknownInfo", "ErrorInfo", "OkInfo", "UnknownAbout", "NoAbout", "SlowRefusal"):
         bot = zoo(name)
-        # A board is refused at once, so nothing that was refused before may still be on its way.
+        # A board is refused at once, so any refusal of a setting must have been read before.
         assert bot.play(after(GAME, 16, 30, 17), LIMIT).action == 0
         assert bot.play(after(GAME, 16, 30, 17, 0, 18), Limit(seconds=1.0)).action == 1
         assert bot.play(after(GAME, 16, 30), Limit(seconds=2.0)).action == 0
@@ -280,7 +282,7 @@ def test_what_cannot_be_an_engine_is_refused() -> None:
 
 def test_it_plays_matches(told: Told, play: Play, tmp_path: Path) -> None:
     results = play(f"gomocup:cmd={told.cmd()}", game="gomoku", matches=2, opening=(112, 113))
-    # A file that is there already would be a part of the bot, which nobody can write to.
+    # A log that exists already would be a file of the bot, which is read-only for the engine.
     (tmp_path / "other").mkdir()
     other = Told(tmp_path / "other").cmd(end="cr")
     results += play("random", f"gomocup:cmd={other}", "gomoku:exact=on,size=9", opening=(40,))
@@ -298,7 +300,8 @@ def test_it_plays_matches(told: Told, play: Play, tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_engine_forfeits(told: Told, play: Play, fault: str, termination: Termination) -> None:
-    # The margin of a slow machine: what the adapter says after a second must come before the verdict.
+    # A large margin for slow machines: the adapter's error after one second must come before the forfeit on
+    # time.
     control = TimeControl(mode="move", move_ms=1000, margin_ms=20_000)
     (result,) = play(f"gomocup:cmd={told.cmd(fault)}", game="gomoku", controls=(control, control))
     assert (result.termination, result.fault_player) == (termination, 0)

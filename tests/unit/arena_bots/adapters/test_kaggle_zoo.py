@@ -1,4 +1,4 @@
-"""Submissions as people have them play in each tier, or say why they cannot."""
+"""Published kinds of Kaggle submissions in each isolation tier: they play, or are refused with a reason."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Play = Callable[..., list[MatchResult]]
 
 TIERS = [tier for tier in tiers_to_try() if tier > Tier.T0]
-"""Strongest first: that is the default."""
+"""Isolation tiers of this machine except T0, the strongest first, which is the default."""
 CASES = [(kind, TIERS[0]) for kind in ZOO] + [
     (kind, tier) for kind, submission in ZOO.items() for tier in TIERS[1:] if submission.uses_path
 ]
@@ -31,7 +31,7 @@ CASES = [(kind, TIERS[0]) for kind in ZOO] + [
 
 @pytest.mark.parametrize(("kind", "tier"), CASES)
 def test_it_plays(kind: str, tier: Tier, play: Play, tmp_path: Path) -> None:
-    """Two matches by one process: the second finds what the first left behind."""
+    """Play two matches by one process: the second match starts with the state that the first one left."""
     path = write_submission(ZOO[kind], tmp_path)
     results = play(f"kaggle:file={path}", "random", tier=tier, matches=2)
     ends = [(result.termination, result.tier, result.fault) for result in results]
@@ -39,7 +39,7 @@ def test_it_plays(kind: str, tier: Tier, play: Play, tmp_path: Path) -> None:
 
 
 def refusal(path: Path, tier: Tier) -> str:
-    """Return what the preflight says; a match cannot begin without it."""
+    """Return the error of the preflight, without which no match begins; empty if there is none."""
     (bot,) = resolve([f"kaggle:file={path}"], margin_ms=0)
     control = TimeControl(mode="move", move_ms=30_000)
     fault = preflight(Candidate(bot, "connect-four", control, tier, 60))
@@ -85,7 +85,7 @@ def test_a_helper_that_fails_is_named_with_its_line(helper: str, words: str, tmp
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_file_that_is_missing_is_told_with_the_line_that_opens_it(*, late: bool, tmp_path: Path) -> None:
-    """Outside a container a function of ours stands between that line and the error."""
+    """Outside a container, one of our functions is on the call stack between that line and the error."""
     opening = f"open('{PLACE}/book.json')"
     load, play = ("", opening) if late else (opening, "")
     path = write_submission(

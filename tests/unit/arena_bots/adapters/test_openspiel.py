@@ -67,7 +67,7 @@ def test_simulations_end_the_search_long_before_the_time() -> None:
 
 
 def test_a_clock_that_runs_down_does_not_spoil_chance() -> None:
-    """Every other limit makes another bot of OpenSpiel, which must not draw the first one's number again."""
+    """A new limit creates a new OpenSpiel bot, which must not repeat the random numbers of the one before."""
     game = load_game("gomoku")
     bot = load_bot("openspiel:bot=random", game, seed=1)
     state, drawn = game.initial_state(), set[float]()
@@ -79,7 +79,7 @@ def test_a_clock_that_runs_down_does_not_spoil_chance() -> None:
 
 
 def test_it_is_told_of_the_opponents_actions(after: After) -> None:
-    """Following a match and jumping into it give the same."""
+    """A bot that follows a match and one that starts in the middle are in the same state."""
     game = load_game("connect-four")
     follower, jumper = (load_bot(MCTS, game, seed=seed) for seed in (3, 3))
     first = follower.play(game.initial_state(), Limit()).action

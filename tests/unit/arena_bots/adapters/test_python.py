@@ -1,4 +1,4 @@
-"""A bot in one file: what plays, what it may import, and one sentence for each way to fail."""
+"""A bot in one file: how it plays, what it may import, and a one-sentence message for each error."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_further_options_are_those_of_the_bot(write: Write) -> None:
 
 
 def test_the_file_runs_once_for_a_process(write: Write, tmp_path: Path) -> None:
-    """As a module is imported once; bots are made for every match."""
+    """The file is executed once, as a module is imported once, although bots are created for every match."""
     trace = tmp_path / "trace"
     path = write(source() + f"\nwith open({str(trace)!r}, 'a') as file: file.write('x')\n")
     first_action(path)
@@ -138,7 +138,7 @@ def test_a_folder_plays_with_all_that_lies_in_it(
     )
     (folder / main).write_text(source("ONE + THREE", imports))
     if main == "bot.py":
-        # It is a module of the bot, then.
+        # Beside bot.py, main.py is one module of the bot among others, and nothing imports it.
         (folder / "main.py").write_text("raise SystemExit")
     monkeypatch.chdir(tmp_path)
     (result,) = play("python:file=anna", "random", "tic-tac-toe", tier=Tier.T2)
@@ -202,7 +202,7 @@ def test_a_file_that_is_missing(write: Write) -> None:
 
 
 def test_within_the_arena_its_code_counts_as_foreign(write: Write) -> None:
-    """So the tournament asks for tier T2, and refuses --isolation none."""
+    """So the tournament requires tier T2, and refuses `--isolation none`."""
     from arena.coordinator.plan import choose_tier
     from arena.errors import ArenaError
 

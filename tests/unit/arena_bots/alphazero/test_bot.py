@@ -1,4 +1,4 @@
-"""The bot `alphazero`: contract, options, weights, and what a search adds to a net that knows nothing."""
+"""The bot `alphazero`: contract, options, weights, and what a search adds to an untrained net."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_it_says_what_it_saw(tmp_path: Path) -> None:
 
 
 def test_without_simulations_the_net_alone_chooses(tmp_path: Path) -> None:
-    # It does not even see a win in one unless it was taught to.
+    # An untrained net does not even see a win in one move.
     game = make(FOUR)
     state = after(game, (0, 1, 0, 1, 0, 1))
     result = made(tmp_path, simulations=0).play(state, Limit())
@@ -128,7 +128,7 @@ def test_a_temperature_draws_by_powers_of_the_policy(tmp_path: Path) -> None:
     drawn = Counter(bot.play(state, Limit()).action for _ in range(2000))
     total = sum(share**20 for share in shares.values())
     for action, share in shares.items():
-        # Four standard errors of a share of 2,000 are at most 0.045.
+        # Four standard errors of a proportion of 2,000 draws are at most 0.045.
         assert drawn[action] / 2000 == pytest.approx(share**20 / total, abs=0.045)
 
 
@@ -156,7 +156,7 @@ def test_nodes_bound_a_search_and_the_tree_is_kept(tmp_path: Path) -> None:
     second = bot.play(state.child(reply), Limit(nodes=60))
     assert second.nodes is not None
     assert second.nodes > 60
-    # A position from elsewhere begins anew.
+    # An unrelated position starts a new tree.
     assert (bot.play(after(game, (3, 3, 3)), Limit(nodes=20)).nodes or 0) <= 20
 
 

@@ -1,4 +1,4 @@
-"""The ring of positions, and how positions are shown to a net."""
+"""The ring buffer of positions, and the input planes of positions."""
 
 from __future__ import annotations
 

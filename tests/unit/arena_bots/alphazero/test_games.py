@@ -1,4 +1,4 @@
-"""Actions of many matches at once, against the plain rules."""
+"""Actions of many matches at once, compared with the plain rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_action_lasts_if_it_is_legal_and_ends_nothing(spec: str) -> None:
     # The last positions of matches are added, because their only action fills the board.
     states = [*random_states(game, 200, seed=8), *late_states(game, rng, 60, 1)]
     words = np.array([words_of(state) for state in states], np.uint64)
-    # As the array is reused, what an earlier position left must not count.
+    # The array is reused, so contents from an earlier position must not matter.
     lasting = np.ones((len(states), game.num_actions), np.bool_)
     list_lasting(words[:, 0].copy(), words[:, 1].copy(), layout, lasting)
     ends = {"won": 0, "full": 0}
@@ -34,5 +34,5 @@ def test_an_action_lasts_if_it_is_legal_and_ends_nothing(spec: str) -> None:
         ends["won"] += any(any(child.returns) for child in children.values())
         ends["full"] += any(child.is_terminal and not any(child.returns) for child in children.values())
     assert ends["won"] >= 20
-    # Random matches on larger boards hardly ever fill them.
+    # Random matches on larger boards rarely fill them.
     assert ends["full"] >= 5 or spec != "tic-tac-toe"

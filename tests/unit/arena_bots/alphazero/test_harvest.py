@@ -1,4 +1,4 @@
-"""Training positions of finished matches, against the plain rules: positions, sides, target values."""
+"""Training positions of finished matches, compared with the plain rules: positions, sides, target values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECOND_WINS = (6, 1, 0, 1, 0, 1, 2, 1)
 
 
 def reaped(actions: tuple[int, ...], result: int) -> tuple[Lanes, Samples, list[TrainingMatch]]:
-    """Put a match of Connect Four into the middle of three lanes, and collect it."""
+    """Put a match of Connect Four into the middle one of three lanes, and collect it."""
     layout = layout_of(make("connect-four"))
     assert layout is not None
     lanes = new_lanes(3, 7, 42)
@@ -37,7 +37,7 @@ def reaped(actions: tuple[int, ...], result: int) -> tuple[Lanes, Samples, list[
 
 
 def values(plies: int) -> np.ndarray:
-    """Return values of the search, the last one beyond what is possible by a rounding error."""
+    """Return values of the search, of which the last one exceeds the maximum by a rounding error."""
     found = np.linspace(-0.9, 0.8, plies)
     found[-1] = 1.0001
     return found
@@ -68,7 +68,7 @@ def test_a_position_is_labelled_for_its_side_to_move(
         wanted = share * own_result + (1 - share) * value
         assert chances[0] - chances[2] == pytest.approx(wanted, abs=1e-6)
         assert sum(chances) == pytest.approx(1, abs=1e-6)
-        # A search's value says nothing about draws, a drawn match does.
+        # A value of the search contains no draw probability, but the result of a drawn match does.
         assert chances[1] == pytest.approx(share * (outcome == 0), abs=1e-6)
     assert matches == [TrainingMatch(actions, outcome)]
 

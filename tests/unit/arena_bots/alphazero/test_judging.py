@@ -1,4 +1,4 @@
-"""Which net of a run is the best: decided by matches and an interval."""
+"""The choice of the best net of a run, by matches and a confidence interval."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TESTS = Measuring(every=1, matches=10, opponent="random", simulations=3, rival_m
 
 
 class FakeContext:
-    """Gives results instead of playing."""
+    """Returns prepared results instead of playing."""
 
     def __init__(self, folder: Path, wins: int) -> None:
         self.folder = folder

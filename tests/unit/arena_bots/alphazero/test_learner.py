@@ -57,7 +57,7 @@ def test_losses_are_their_formulas(wdl: bool) -> None:  # noqa: FBT001 # a param
         logits, value = (out.double().numpy() for out in learner.net(torch.from_numpy(shown.planes)))
     losses = learner.learn(shown, 0.0)
     logs = logs_of(np.where(shown.legal, logits, -1e4))
-    # A policy of weight 0, that of a small search, is not learnt, and does not dilute the others.
+    # A policy of weight 0, from a small search, is not learnt, and does not reduce the weight of others.
     crossed = -(shown.policies * np.where(shown.legal, logs, 0)).sum(axis=1)
     assert losses.policy == pytest.approx((crossed * shown.weights).sum() / shown.weights.sum(), rel=1e-4)
     if wdl:
@@ -96,7 +96,7 @@ def test_the_average_follows_quickly_at_the_beginning() -> None:
     after, mean = learner.net.state_dict(), learner.player.state_dict()
     name = "value.bias"
     assert not torch.equal(before[name], after[name])
-    # The first update keeps 1 / (1 + 10) of what was before it.
+    # The first update keeps 1 / (1 + 10) of the value before it.
     assert mean[name].numpy() == pytest.approx((before[name] / 11 + 10 * after[name] / 11).numpy(), rel=1e-5)
     alone = made(wdl=True, average="0")
     assert alone.player is alone.net

@@ -1,4 +1,4 @@
-"""Nets and their files: the same answers from PyTorch and ONNX Runtime, whatever the form."""
+"""Nets and their files: PyTorch and ONNX Runtime give the same answers for every architecture."""
 
 # PyTorch leaves parts of its types unknown.
 # pyright: reportUnknownMemberType=false
@@ -33,7 +33,7 @@ def test_the_file_says_what_the_net_says(spec: str, design: Design, planes: int,
     boards = rng.integers(0, 2, (1000, planes, *game.shape)).astype(np.float32)
     net.train()
     with torch.no_grad():
-        # So that the normalisation has something to fold.
+        # Other statistics than 0 and 1, so that folding the normalisation changes weights.
         net(torch.from_numpy(boards[:200]) * 2)
     model = to_onnx(net, str(spec_of(game)))
     policy, value = OnnxNet(model, game)(boards)

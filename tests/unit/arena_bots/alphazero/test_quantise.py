@@ -1,4 +1,4 @@
-"""Nets in whole numbers: nearly the same answers, in half the bytes."""
+"""Quantised nets: nearly the same answers, in half the bytes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_says_nearly_the_same(name: str, spec: str) -> None:
 
 
 def test_the_seed_decides_all() -> None:
-    """Shown by the smallest net: the others take seconds of CPU."""
+    """Only the smallest net is tested: the others take seconds of CPU."""
     model = (WEIGHTS / "tic-tac-toe-best.onnx").read_bytes()
     assert integers.quantised(model) == integers.quantised(model)
 

@@ -1,4 +1,4 @@
-"""Self-play: random openings, and what is played on from them."""
+"""Self-play: random openings, and the play that follows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LANES = 60
 
 
 def played(spec: str, **options: object) -> tuple[SelfPlay, list[tuple[int, ...]]]:
-    """Play some moves in each match; give the player and the matches that ended."""
+    """Play some moves in each match; return the player and the matches that ended."""
     game = make(spec)
     words = {"simulations": 4, "small": 2, "random_plies": 0, "moves": 12, "endings": 0, **options}
     plan = TrainingPlan.read(
@@ -51,7 +51,7 @@ def test_no_random_action_ends_a_match(spec: str) -> None:
     for actions in matches:
         state = game.initial_state()
         for action in actions:
-            # Illegal or after the end, this raises.
+            # An illegal action, or one after the end, raises an error here.
             state = state.child(action)
         assert state.is_terminal
 

@@ -1,4 +1,4 @@
-"""Shards of self-play: the same bytes wherever they are played, and no wrong result is learnt from."""
+"""Shards of self-play: the same bytes on every machine, and wrong results are refused before training."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _put(name: str, changed: Callable[[NDArray[Any]], NDArray[Any]]) -> Callable
 
 
 def _bar(name: str) -> Callable[[Arrays], None]:
-    """Change a policy so that an occupied cell has all its probability."""
+    """Change a policy so that an occupied cell has the whole probability."""
 
     def change(arrays: Arrays) -> None:
         if name == "samples.policies":
@@ -157,7 +157,7 @@ def _bar(name: str) -> Callable[[Arrays], None]:
             taken[arrays["lanes.actions"][lane, 0]] = True
             place = (lane, ply)
         arrays[name][place] = 0
-        # Of the actions that had no chance, the first one that is occupied.
+        # The first occupied action.
         stones = [action for action in range(9) if taken[action]]
         arrays[name][place][stones[0]] = 1
 
@@ -165,7 +165,7 @@ def _bar(name: str) -> Callable[[Arrays], None]:
 
 
 def _go_past_the_end(arrays: Arrays) -> None:
-    """Add one more action, on an empty cell, to a match that ended."""
+    """Add one more action, on an empty cell, to a match that has ended."""
     match = int(np.flatnonzero(arrays["lengths"] < 9)[0])
     length = int(arrays["lengths"][match])
     played = set(arrays["actions"][match, :length].tolist())
@@ -184,7 +184,7 @@ def _swap_two_samples(arrays: Arrays) -> None:
 
 
 def _leave_out_a_match(arrays: Arrays) -> None:
-    """Leave out the positions of the last match: those since the end of the one before."""
+    """Leave out the positions of the last match: those since the end of the match before."""
     plies = np.bitwise_count(arrays["samples.own"] | arrays["samples.opp"]).astype(np.int64)
     starts = np.flatnonzero(np.diff(plies, prepend=99) <= 0)
     for name in [name for name in arrays if name.startswith("samples.")]:
@@ -237,7 +237,7 @@ WRONG: Mapping[str, tuple[Callable[[Arrays], None], str]] = {
     "lane barred": (_bar("lanes.policies"), "illegal action a chance"),
     "lane's weight": (_put("lanes.weights", lambda array: array + 3), "a weight other than 0 and 1"),
 }
-"""Changes of an honest result, and what is said of them."""
+"""Changes to a correct result, and the refusal of each."""
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +284,7 @@ def test_a_network_comes_back_from_its_file_exactly() -> None:
 
 
 class NetOnGpu:
-    """Stands for a network on a GPU, which no machine of the tests has: it computes on the processor."""
+    """Imitates a network on a GPU, which the test machines lack: it computes on the CPU."""
 
     made: list[str]
 

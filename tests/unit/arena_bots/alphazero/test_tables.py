@@ -1,4 +1,4 @@
-"""The tree of the fourth source: the formulas, the statistics, and what is dropped."""
+"""The tree of the fourth source: its formulas, its statistics, and which nodes are dropped."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def logits_of(cells: Sequence[int], player: int) -> list[float]:
 
 
 class PlainTable:
-    """The same in a dictionary."""
+    """The same search with statistics in dictionaries."""
 
     def __init__(self, noise: list[float]) -> None:
         self.noise = noise
@@ -113,7 +113,7 @@ def rolled(states: list[KInARowState], noise: list[float], rollouts: int) -> Sea
 
 
 def placed(game: KInARow, own: int, opp: int) -> tuple[list[int], int]:
-    """Give cells and player of a position by its stones."""
+    """Return the cells and the player to move of a position given as bit boards."""
     player = int(own.bit_count() != opp.bit_count())
     first, second = (opp, own) if player else (own, opp)
     return [(first >> bit & 1) + 2 * (second >> bit & 1) for bit in game.board.bits], player

@@ -1,4 +1,4 @@
-"""The trainer of `alphazero`: every recipe, small; exact resumption; refused options."""
+"""The trainer of `alphazero`: every recipe at a small size; exact resumption; refused options."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def test_a_run_that_is_cut_in_two_ends_with_the_same_weights(
     told = tomllib.loads((runs / "cut" / "weights.provenance.toml").read_text())
     assert (told["is_complete"], told["resumed_from_step"]) == (True, 1)
     assert told["data"]["matches"] > 0
-    # The chance of a measurement depends on the name of the run, through that of the weights.
+    # The seed of a measurement depends on the name of the run, because the name is part of the path of the
+    # weights.
     whole, parts = (
         [
             (figure.step, figure.name, figure.value)
@@ -139,10 +140,10 @@ def test_a_killed_run_goes_on_and_leaves_no_player(arena: CommandLine, runs: Pat
     with subprocess.Popen([sys.executable, "-c", code], env=home, stdout=subprocess.PIPE) as process:  # noqa: S603 # our own
         while not [figure for figure in metrics.read(runs / "k") if figure.name == "loss"]:
             assert process.poll() is None
-            # Without a pause this would read for seconds, and slow the run that it waits for.
+            # Without a pause the loop would take seconds of CPU, and slow down the run.
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
-        # The players hold its output: its end says that they have ended.
+        # The player processes have the same output pipe, so its end shows that they have ended.
         process.communicate(timeout=60)
     arena("train", "--resume", "k", "--budget", 1e-9, "--quiet")
     assert (runs / "k" / "weights.onnx").exists()
@@ -157,8 +158,8 @@ def test_it_learns_tic_tac_toe(arena: CommandLine, runs: Path) -> None:
     arena(*call, "--quiet")
     figures = [figure.value or 0 for figure in metrics.read(runs / "t") if figure.name == "policy loss"]
     assert figures[-1] < figures[0] - 0.2
-    # With a seed of its own: that of --evaluate depends on the path of the weights, new in each run.
+    # With a fixed seed: that of --evaluate depends on the path of the weights, which is new in each run.
     spec = f"alphazero:weights={runs / 't' / 'weights.onnx'}"
     measured, _ = play(make("tic-tac-toe"), (spec, "random"), 100, plies=2, seed=1)
-    # Openings of two plies are drawn by chance: a few of them are lost for the second player.
+    # Random openings of two plies: a few of them are lost for the second player.
     assert measured.first[2] + measured.second[2] <= 3

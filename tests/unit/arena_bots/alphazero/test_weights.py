@@ -1,4 +1,4 @@
-"""The weights that ship: their provenance is true, they fit their limits, and they see what is at hand."""
+"""The bundled weights: their provenance is true, they fit their limits, and they find immediate wins."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from labelled_sample import sample_quality
 from plain_trees import random_states
 
 MOST_BYTES = 3_000_000
-"""Of all weights of a bot together."""
+"""Maximum size of all bundled weights of the bot together."""
 SHIPPED = sorted(WEIGHTS.glob("*.onnx"))
 SPECS = {
     "-".join([spec.partition(":")[0], *spec.partition(":")[2].replace("=", "").split(",")]).strip("-"): spec
     for spec in GAMES
 }
-"""The game of a file by how its name begins."""
+"""Spec of a game by the beginning of the names of its files."""
 
 
 def spec_of_file(name: str) -> str:
@@ -76,7 +76,7 @@ def test_six_by_six_is_won_by_moving_first() -> None:
         make_bot(game, 1, {"recipe": "best", "simulations": "100"}),
         load_bot("mcts:playouts=200,selection=puct,rollouts=uniform,c_puct=5", game, seed=1),
     )
-    # It moves first in every other one.
+    # The bot moves first in every other match.
     won = [result.outcome for result in play_matches(game, bots, 9, seed=1)][::2]
     assert won == ["first"] * 5
 

@@ -41,7 +41,7 @@ def after(actions: Sequence[int], game: str = "connect-four") -> State:
 
 @pytest.fixture
 def wild(tmp_path: Path) -> str:
-    """Give a file of weights drawn by chance."""
+    """Return a file of random weights."""
     layers = layers_of("4c3 8")
     weights = drawn_weights(layers, CONNECT_FOUR.shape)
     (tmp_path / "wild.onnx").write_bytes(onnx_bytes(layers, weights, CONNECT_FOUR, is_averaged=False))
@@ -50,7 +50,7 @@ def wild(tmp_path: Path) -> str:
 
 @pytest.fixture
 def blank(tmp_path: Path) -> str:
-    """Give a file of weights for which all positions are worth the same."""
+    """Return a file of weights for which all positions have the same value."""
     weights = [np.zeros((84, 3), np.float32), np.zeros(3, np.float32)]
     (tmp_path / "blank.onnx").write_bytes(onnx_bytes((), weights, CONNECT_FOUR, is_averaged=True))
     return str(tmp_path / "blank.onnx")
@@ -150,7 +150,7 @@ def good(game: str = "connect-four", *, is_averaged: bool = False) -> bytes:
 
 
 def foreign(outputs: int = 3, **told: str) -> bytes:
-    """Return a valid model that the project did not make: it adds up planes."""
+    """Return a valid model that the project did not make: it sums the input planes."""
     nodes = [
         helper.make_node("ReduceSum", ["planes", "axes"], ["sum"], keepdims=0),
         helper.make_node("Tile", ["sum", "times"], ["chances"]),

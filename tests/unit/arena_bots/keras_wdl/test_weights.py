@@ -1,4 +1,4 @@
-"""The weights that ship: what their provenance says of them is true, and they fit into their limits."""
+"""The bundled weights: their provenance is true, and they fit their limits."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from labelled_sample import sample_quality
 GAMES = {"connect-four": "connect-four", "tic-tac-toe": "tic-tac-toe", "gomoku-6-4": "gomoku:k=4,size=6"}
 SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.onnx"))
 MOST_BYTES = 3_000_000
-"""Of all weights of a bot together."""
+"""Maximum size of all bundled weights of the bot together."""
 QUALITY_POINTS = 0.5
 TACTICS = {
     "connect-four": ([0, 1, 0, 1, 0, 1], 0, [0, 1, 0, 1, 0], 0),
     "tic-tac-toe": ([0, 3, 1, 4], 2, [0, 4, 1], 2),
     "gomoku-6-4": ([0, 30, 1, 31, 2, 32], 3, [12, 0, 13, 5, 14], 15),
 }
-"""Actions that lead to a win in one, that win; actions that lead to a threat, the parry."""
+"""Per game: actions that lead to a win in one, that win, actions that lead to a threat, its block."""
 
 
 def provenance(name: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def provenance(name: str) -> dict[str, Any]:
 
 
 def parts(name: str) -> tuple[str, str]:
-    """Give game and recipe of a file."""
+    """Return the game and the recipe of a file."""
     game, _, recipe = name.rpartition("-")
     return game, recipe
 
@@ -82,7 +82,7 @@ def test_it_takes_a_win_and_a_parry(name: str) -> None:
     bot = make_bot(game, 1, {"recipe": recipe})
     to_win, win, to_parry, parry = TACTICS[slug]
     assert bot.play(after(slug, to_win), Limit()).action == win
-    # A training that was cut short promises wins only.
+    # For an incomplete training run the provenance promises wins only.
     if recipe == "best" and provenance(name)["is_complete"]:
         assert bot.play(after(slug, to_parry), Limit()).action == parry
 
@@ -102,7 +102,7 @@ def test_tic_tac_toe_is_played_as_well_as_its_provenance_says(name: str) -> None
         bot = make_bot(game, 1, {"recipe": parts(name)[1]})
         wins, draws, losses = exact_chances(bot, game, player)
         told_side = told[f"random_{side}"]
-        # Another processor rounds otherwise: a tie in thousandths may go the other way.
+        # Another processor rounds differently: a tie in thousandths may be decided the other way.
         assert 100 * wins == pytest.approx(told_side["win_percent"], abs=QUALITY_POINTS)
         assert 100 * draws == pytest.approx(told_side["draw_percent"], abs=QUALITY_POINTS)
         if parts(name)[1] == "best":

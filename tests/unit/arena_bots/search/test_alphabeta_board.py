@@ -1,4 +1,4 @@
-"""The board of compiled alpha-beta: its worth, gains and keys along play, against cells and plain rules."""
+"""The board of compiled alpha-beta: its score, gains and hash keys, compared with cells and plain rules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_worth_and_gains_are_those_of_the_cells(play: tuple[KInARow, list[KInARo
         if any(child.returns):
             assert gain >= LINE
             continue
-        # Too long a row, where only exact ones win, fills windows all the same.
+        # A row that is too long, where only exact ones win, fills windows nevertheless.
         filled = (gain + LINE) // BIG
         sign = -1 if state.current_player else 1
         assert gain - filled * BIG == sign * (points(child.cells) - points(state.cells))

@@ -1,4 +1,4 @@
-"""Compiled alpha-beta: scores, best actions and depths of the plain one, within its limits, at any pace."""
+"""Compiled alpha-beta: scores, best actions and depths of the plain one, within its limits, in any slices."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SPECS = {
     "gomoku": (1, 225, 15),
     "gomoku:k=2,size=3": (3, 4, 10),
 }
-"""Per game: plies to search at most, plies played before at most, number of positions."""
+"""Per game: maximum search depth in plies, maximum number of plies played before, number of positions."""
 
 
 def search_of(game: KInARow, depth: int = 9) -> CompiledAlphaBeta:
@@ -54,7 +54,7 @@ def searched(search: AlphaBeta | CompiledAlphaBeta, state: KInARowState, depth: 
 
 
 def position(game: KInARow, rng: Random, plies: int) -> KInARowState:
-    """Play at random, to a state that is not the end."""
+    """Play at random, to a state that is not terminal."""
     while True:
         state = game.initial_state()
         for _ in range(rng.randint(0, plies)):
@@ -65,7 +65,7 @@ def position(game: KInARow, rng: Random, plies: int) -> KInARowState:
 
 
 def check_line(game: KInARow, state: KInARowState, line: tuple[int, ...], verdict: Verdict) -> None:
-    """Check that the expected actions lead to what the score says."""
+    """Check that the principal variation leads to the result that the score gives."""
     player = state.current_player
     for action in line:
         state = state.child(action)
@@ -160,7 +160,7 @@ MODULES = ("board", "frames", "leaves", "table", "kernels", "compiled")
     ("spec", "depth"), [("connect-four", 4), ("gomoku:exact=on,k=3,size=5", 2), ("tic-tac-toe", 8)]
 )
 def test_kernels_mean_the_same_uncompiled(spec: str, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python has checks that kernels lack: no index is too large, no sum overflows but those of hashes."""
+    """Uncompiled, Python checks what kernels do not: no index is too large, and only hash sums overflow."""
     game, rng = make(spec), seeded(11)
     states = [position(game, rng, 20) for _ in range(12)]
     few = Budget(60, math.inf)
@@ -169,7 +169,7 @@ def test_kernels_mean_the_same_uncompiled(spec: str, depth: int, monkeypatch: py
     monkeypatch.setattr(config, "DISABLE_JIT", True)
     for name in MODULES:
         module = sys.modules[f"arena_bots.search.alphabeta_{name}"]
-        # At the end the package shows the compiled ones again.
+        # Afterwards the package has the compiled kernels again.
         monkeypatch.setattr(package, f"alphabeta_{name}", module)
         monkeypatch.delitem(sys.modules, module.__name__)
     from arena_bots.search.alphabeta_compiled import compiled_search as uncompiled_search

@@ -1,4 +1,4 @@
-"""What one answer may use: of the limit, of the bot's own bounds, and of a bank."""
+"""The budget of one answer: from the limit, from the bot's own bounds, and from a bank of time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = 1000.0
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Stop the clock at `NOW`; give what sets it."""
+    """Stop the clock at `NOW`; return a function that sets it."""
     times = [NOW]
     monkeypatch.setattr(budget, "perf_counter", lambda: times[0])
 
@@ -69,7 +69,7 @@ def test_it_is_late_where_another_wait_like_the_longest_would_take_too_long(
     for time in (0.001, 0.002, 0.032, 0.033):
         clock(NOW + time)
         assert not some.is_late
-    # 30 ms passed between two looks: as much again, and as much for the answer, must be left of 100.
+    # 30 ms passed between two checks: of 100 ms, as much again and as much for the answer must be left.
     clock(NOW + 0.0395)
     assert not some.is_late
     clock(NOW + 0.0405)

@@ -1,6 +1,6 @@
-"""What the searches do between two looks at the clock: a bounded amount of work, whatever the position.
+"""The work of the searches between two checks of the clock is bounded, whatever the position.
 
-Counted, not timed, wherever a count tells it: a busy machine must not decide.
+The work is counted where possible, not timed, so that a busy machine does not matter.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNIFORM = uct.TreeSettings(1.4)
 
 
 class Watched:
-    """A budget that is late after some looks at it, and notes at each how much work has been done."""
+    """A budget that is late after some checks, and records at each how much work has been done."""
 
     nodes = math.inf
     deadline = 1e18
@@ -52,7 +52,7 @@ class Watched:
 
     @property
     def steps(self) -> list[int]:
-        """The work from each look to the next."""
+        """The work between successive checks."""
         return [after - before for before, after in zip(self.seen, self.seen[1:], strict=False)]
 
 
@@ -71,7 +71,7 @@ def test_compiled_trees_look_after_so_many_nodes_and_plies(
     spec: str, moves: str, settings: uct.TreeSettings
 ) -> None:
     game = make(spec)
-    # Without proofs the search goes on in a lost position.
+    # Without proofs the search continues in a lost position.
     tree: Any = CompiledTree(game, seeded(1), settings._replace(proves=False))
     for work, bound in (
         (lambda: int(tree._size), NEW_NODES + game.num_actions),  # noqa: SLF001
@@ -95,7 +95,7 @@ def test_without_a_deadline_nobody_asks_for_the_time() -> None:
 
 
 class Endless(Pile):
-    """A game that no rollout ends; it counts the states that are made."""
+    """A game in which no rollout ends; it counts the states that are created."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def test_rollouts_of_plain_rules_look_and_give_up() -> None:
     budget: Any = Watched(lambda: game.made, 30)
     assert tree.run(budget) == 1
     assert set(budget.steps[1:-1]) == {uct.PLIES}
-    # Its rollout counts as a draw.
+    # The rollout counts as a draw.
     assert [(edge.visits, edge.mean) for edge in tree.edges().values()] == [(1, 0.0)]
 
 
@@ -149,14 +149,14 @@ def test_compiled_alpha_beta_looks_after_so_much_work(spec: str) -> None:
         state = state.child(rng.choice(state.legal_actions))
     budget: Any = Watched(lambda: int(numbers[STONES]), 300)
     search.deepen(state, 99, budget)
-    # The last node before a pause may try each of its moves, and each of theirs is weighed.
+    # The last node before a pause may try each of its moves and evaluate each reply.
     assert max(budget.steps) * game.num_actions <= compiled.WORK + 2 * game.num_actions**2
     assert numbers[NODES] > compiled.WORK
 
 
 def test_a_move_that_is_only_weighed_is_work_too() -> None:
-    # Most moves next to the leaves are cut off by their gain: when those did not count, a slice took 30
-    # times as long as others. The least of three rounds counts, since others use the processor.
+    # Most moves next to the leaves are cut off by their gain: when those were not counted, a slice took 30
+    # times as long as others. The minimum of three rounds counts, since other processes use the CPU.
     game = make("gomoku:size=26")
     rng, state = seeded(2), game.initial_state()
     for _ in range(20):
@@ -184,7 +184,7 @@ def test_a_lost_position_on_a_large_board_is_answered_in_time() -> None:
 
 
 def naive(state: State, ranked: list[int]) -> int:
-    """Choose as `mcts` does, without a clock and without short cuts."""
+    """Choose as `mcts` does, without a clock and without optimisations."""
     player = state.current_player
     for action in ranked:
         child = state.child(action)
@@ -231,7 +231,7 @@ def test_a_reply_that_refutes_one_action_is_tried_first_against_the_next(
     assert mcts.safest(state, ranked, 0.0) == ranked[0]
     assert made["states"] == 2
     made.clear()
-    # Each state takes a second: the check of the other actions is given up in the middle.
+    # Each state takes a second: the check of the other actions is stopped halfway.
     monkeypatch.setattr(mcts, "perf_counter", lambda: float(made["states"]))
     assert mcts.safest(state, ranked, 400.0) == ranked[0]
     assert 400 <= made["states"] <= 404

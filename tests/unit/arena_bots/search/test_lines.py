@@ -1,4 +1,4 @@
-"""The line heuristic: against counting window by window, and for which games it counts at all."""
+"""The line heuristic, compared with a count of windows, and the games to which it applies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def count_windows(columns: int, k: int, cells: tuple[int, ...]) -> int:
-    """Count each window of k, cell by cell."""
+    """Return the heuristic value: the sum over all windows of k cells, counted cell by cell."""
     board = {divmod(index, columns): stone for index, stone in enumerate(cells)}
     total = 0
     for (row, column), (down, right) in product(board, ((0, 1), (1, 0), (1, 1), (1, -1))):

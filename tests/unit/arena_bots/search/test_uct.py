@@ -1,4 +1,4 @@
-"""The tree of states, for any game: its statistics, its selection, and how it is kept."""
+"""The tree of states, for any game: its statistics, its selection, and its reuse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def make_tree(game: Game, playouts: int, settings: TreeSettings = BOTH[0]) -> Tr
 
 
 def check_statistics(node: Node) -> None:
-    """Below the root each visit of a node made its own leaf or went on to one of its children."""
+    """Check the visits: below the root, the first creates a node, and each other one visits a child."""
     children = node.children.values()
     if children:
         assert node.visits == 1 + sum(child.visits for child in children)
@@ -83,7 +83,7 @@ def test_puct_selects_with_equal_priors() -> None:
         (chosen,) = (
             action for action, child in root.children.items() if child.visits != before.get(action, 0)
         )
-        # One that is new had the bound of all without visits.
+        # A new child had the bound of all children without visits.
         assert bounds.get(chosen, scale) == max([*bounds.values(), *[scale] * (len(bounds) < 36)])
 
 

@@ -27,7 +27,7 @@ TACTICAL = TreeSettings(1.0, is_tactical=True)
 SOLVER = TreeSettings(1.0, is_tactical=True, proves=True)
 GAMES = ("connect-four", "gomoku:k=4,size=6", "tic-tac-toe", "gomoku", "connect-four:cols=9,rows=8")
 LARGE = "connect-four:cols=5,rows=14"
-"""Too large for a word, with few actions: its trees grow deep."""
+"""Too large for a word of 64 bits, with few actions: its trees grow deep."""
 
 
 def make_tree(
@@ -59,7 +59,7 @@ def children(nodes: NDArray[np.void], node: int) -> range:
 
 
 def states(nodes: NDArray[np.void], root: KInARowState) -> Iterator[tuple[int, KInARowState]]:
-    """Give each node that was visited, with its state."""
+    """Yield each visited node with its state."""
     waiting = [(0, root)]
     while waiting:
         node, state = waiting.pop()
@@ -140,7 +140,7 @@ def test_puct_selects_with_equal_priors(spec: str) -> None:
         nodes = nodes_of(tree)
         scale = 5 / count(nodes) * math.sqrt(int(nodes[0]["visits"]))
         bounds = {action: edge.mean + scale / (1 + edge.visits) for action, edge in before.items()}
-        # Those without visits all have the bound `scale`.
+        # Children without visits all have the bound `scale`.
         best = max([*bounds.values(), *[scale] * (len(bounds) < count(nodes))])
         run(tree, 1)
         (chosen,) = (
@@ -153,7 +153,7 @@ def test_puct_selects_with_equal_priors(spec: str) -> None:
 
 @pytest.mark.parametrize("is_puct", [False, True])
 def test_formulas_go_on_where_their_tables_end(*, is_puct: bool) -> None:
-    # Tic-tac-toe has few nodes: 40,000 playouts fill the tables of many.
+    # Tic-tac-toe has few nodes: after 40,000 playouts many have more visits than the tables cover.
     settings = TreeSettings(0.1, is_puct=is_puct)
     nodes = nodes_of(grown(make("tic-tac-toe"), 40_000, settings))
     size = len(selection(1.0, is_puct=is_puct).bonus)
@@ -176,11 +176,11 @@ def test_proofs_change_no_selection(spec: str, settings: TreeSettings) -> None:
 
 
 def no_layout(_game: Game) -> None:
-    """Let every board be one of cells."""
+    """Make every board a cell board."""
 
 
 def outcome(state: KInARowState, known: dict[tuple[int, int], float]) -> float:
-    """Give the result of perfect play for the side to move."""
+    """Return the result of perfect play for the side to move."""
     key = (state.own, state.opp)
     if key not in known:
         player = state.current_player
@@ -214,7 +214,7 @@ def test_what_is_proven_is_true(
     root = game.initial_state()
     for action in opening:
         root = root.child(action)
-    # Proofs do not steer, so it takes much exploration to look everywhere.
+    # Proofs do not affect the selection, so a search of the whole tree needs much exploration.
     tree = make_tree(game, SOLVER._replace(c=5.0), state=root)
     run(tree, 60_000)
     nodes, known, proven = nodes_of(tree), dict[tuple[int, int], float](), 0
@@ -224,7 +224,7 @@ def test_what_is_proven_is_true(
             assert DRAW - proof == -outcome(state, known)
             proven += 1
     assert proven > 100
-    # All was searched: the root is proven, and by the right action.
+    # The whole tree was searched: the root is proven, and by the right action.
     assert nodes[0]["proof"] in {WIN, DRAW, LOSS}
     best = max(edge.proof for edge in tree.edges().values() if edge.proof is not None)
     assert best == outcome(root, known)

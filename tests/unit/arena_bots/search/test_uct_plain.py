@@ -1,4 +1,4 @@
-"""The kernels as they are written, run by Python: the same playouts, the same trees as compiled."""
+"""The kernels run as plain Python: the same playouts and the same trees as compiled."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPECS = (
 
 
 def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 4000) -> NDArray[np.void]:  # noqa: ANN401 # compiled or not
-    """Give the tree of some playouts from a position in the middle of a match."""
+    """Return the tree of some playouts from a position in the middle of a match."""
     game = make(spec)
     state = game.initial_state()
     for action in (0, 1, 2, 3):
@@ -44,7 +44,7 @@ def grown(boards: Any, spec: str, settings: TreeSettings, *, capacity: int = 400
     board = boards.WordBoard(layout, settings) if layout else boards.CellBoard(cell_layout_of(game), settings)
     board.seed(3)
     board.place(state)
-    # Plain code reads fields as attributes; a record array is the one kind that lets it.
+    # Plain code reads fields as attributes, which only a record array has.
     nodes = np.zeros(capacity, NODE).view(np.recarray if boards is not uct_compiled else np.ndarray)
     size, playouts = board.grow(nodes, 1, 60, boards.NEVER)
     assert playouts == 60 or nodes[0]["proof"]

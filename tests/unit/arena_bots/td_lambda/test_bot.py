@@ -42,7 +42,7 @@ def answer(actions: Sequence[int], seed: int = 1, **options: str) -> PlayResult:
 
 @pytest.fixture
 def blank(tmp_path: Path) -> str:
-    """Give a file of weights for which all positions are worth the same."""
+    """Return a file of weights for which all positions have the same value."""
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, linear=np.zeros(87), squashed=np.array(0))
     (tmp_path / "blank.npz").write_bytes(file.getvalue())
@@ -70,7 +70,7 @@ def test_ties_are_drawn_by_the_seed_but_the_notebook_takes_the_middle(blank: str
 
 
 def test_the_last_cell_is_a_draw_or_a_win(blank: str) -> None:
-    # A full board but for one cell.
+    # A full board except for one cell.
     rows = [0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 0, 2, 3, 2, 3, 2, 3, 3, 2, 3, 2, 3, 2]
     rest = [4, 5, 4, 5, 4, 5, 5, 4, 5, 4, 5, 4, 6, 6, 6, 6, 6]
     result = answer([*rows, *rest], weights=blank)
@@ -159,7 +159,7 @@ def test_tables_speak_for_the_first_player_and_count_units() -> None:
     tables = np.ones((2, entries), np.int8)
     value = TupleValue(tuples, tables, np.full((2, 2), 0.1, np.float32))
     start = CONNECT_FOUR.initial_state()
-    # Four look-ups of a tenth: good for the first player, so bad for the second, who has just moved.
+    # Four look-ups of 0.1: good for the first player, so bad for the second, who has just moved.
     assert value.of([start.child(0), start.child(0).child(1)]) == pytest.approx([np.tanh(0.4), -np.tanh(0.4)])
 
 

@@ -1,4 +1,4 @@
-"""The compiled trainers: as the formulas say, line by line as they are written, and that they learn."""
+"""The compiled trainers: they follow the formulas, equal their plain Python code, and learn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RESULTS = 5
 
 
 def learn_tuples(kernels: Kernels, games: int) -> tuple[Any, NDArray[np.int64]]:
-    """Learn with a few small tuples; give what was learnt and the results."""
+    """Learn with a few small tuples; return the trained tables and the results."""
     parts, starts = parts_of(draw_tuples(6, 4, 1))
     memory, desk = kernels.new_memory(int(starts[-1])), kernels.new_desk(12)
     results = np.zeros(RESULTS, np.int64)
@@ -44,7 +44,7 @@ def learn_tuples(kernels: Kernels, games: int) -> tuple[Any, NDArray[np.int64]]:
 
 
 def learn_linear(kernels: Kernels, games: int, **changed: float) -> tuple[Any, NDArray[np.float64]]:
-    """Learn the linear value; give what was learnt and the results."""
+    """Learn the linear value; return the learner and the results."""
     numbers = {"alpha": 0.003, "epsilon": 0.1, "trace": 0.8, "gamma": 0.9, "opening": 0.2, "rival": 0.5}
     numbers |= {"squashed": 0.0, "rules": 0.0} | changed
     learner, results = kernels.new_learner(), np.zeros(6)
@@ -102,8 +102,8 @@ def test_the_linear_value_learns_by_the_formula(numbers: LinearNumbers, seed: in
 
 @pytest.mark.parametrize("rates", [TupleRates(), TupleRates(epsilon=0.5, trace=0.6, opening=0.0, alone=0.7)])
 def test_tuples_learn_by_the_formula(rates: TupleRates) -> None:
-    # With four tuples and their mirror images, sums of mirrored positions are equal to the last bit, so ties
-    # are those of the exact sums.
+    # With four tuples and their mirror images, sums of mirrored positions are equal to the last bit, so the
+    # kernel finds the same ties as the exact sums.
     parts = parts_of(draw_tuples(4, 4, 1))
     entries = int(parts.starts[-1])
     weights = np.random.default_rng(3).integers(-128, 129, (2, entries)).astype(np.float32) / 1024
@@ -159,7 +159,7 @@ def test_of_two_players_one_alone_explores() -> None:
 
 
 def test_one_update_is_the_formula() -> None:
-    """A game of one own after-state that counts: its weights move by alpha (target - value)(1 - value^2)."""
+    """In a game with one own after-state, its weights change by alpha (target - value)(1 - value^2)."""
     memory, desk = tuple_kernels.new_memory(8), tuple_kernels.new_desk(2)
     desk.entries[1] = (3, 5)
     desk.greedy[1] = 0.5

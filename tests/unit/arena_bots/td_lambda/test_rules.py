@@ -1,4 +1,4 @@
-"""The rules before the value: blocks, and the notebook's double two."""
+"""The rules before the value: blocks, and the notebook's rule against two open ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def after(moves: str) -> KInARowState:
-    """Give the state after columns written 1 to 7."""
+    """Return the state after moves in columns written 1 to 7."""
     state = make("connect-four").initial_state()
     for move in moves:
         state = state.child(int(move) - 1)
@@ -30,7 +30,7 @@ def after(moves: str) -> KInARowState:
         ("1122337", "off", []),
         ("1122337", "on", [3]),
         ("12131", "on", [0]),
-        # Both ends: no block saves it, either is taken.
+        # Both ends: no block prevents the loss, so either is taken.
         ("22334", "on", [0, 4]),
     ],
 )
@@ -41,7 +41,7 @@ def test_wins_of_the_opponent_are_blocked(moves: str, rules: str, asked: list[in
 @pytest.mark.parametrize(
     ("moves", "asked"),
     [
-        # A stone in the middle: beside it a second would have both ends free.
+        # A stone in the middle: with a second one beside it, both ends would be open.
         ("4", [2, 4]),
         # At the edge one end is off the board.
         ("1", []),

@@ -1,4 +1,4 @@
-"""The trainer of `td-lambda`: weights that can be entered, exact resumption, refused options."""
+"""The trainer of `td-lambda`: its weights can enter a tournament; exact resumption; refused options."""
 
 from __future__ import annotations
 

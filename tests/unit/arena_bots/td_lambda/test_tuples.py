@@ -1,4 +1,4 @@
-"""N-tuples: how they are drawn, and that each pattern that can lie on a board has an entry of its own."""
+"""N-tuples: how they are drawn; each pattern that is possible on a board has its own table entry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNT, LENGTH = 6, 5
 
 
 def positions(seed: int) -> Iterator[tuple[KInARowState, int, int]]:
-    """Give states of all phases with the stones of first and second."""
+    """Yield states of all phases with the stones of first and second."""
     rng = seeded(seed)
     for plies in range(36):
         for state in cast("list[KInARowState]", random_states(CONNECT_FOUR, rng, 8, plies)):
@@ -38,7 +38,7 @@ def positions(seed: int) -> Iterator[tuple[KInARowState, int, int]]:
 
 
 def pattern(state: KInARowState, cells: list[int]) -> tuple[int, ...]:
-    """Give what the cells of a tuple show, by the plain rules: 0 and 1 stones, 2 playable, 3 not yet."""
+    """Return the pattern of a tuple's cells by the plain rules: 0 and 1 stones, 2 playable, 3 not yet."""
     shown: list[int] = []
     for cell in cells:
         column, row = divmod(cell, ROWS)

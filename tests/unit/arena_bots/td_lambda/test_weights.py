@@ -1,4 +1,4 @@
-"""The weights that ship: what their provenance says of them is true, and they fit into their limits."""
+"""The bundled weights: their provenance is true, and they fit their limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 CONNECT_FOUR = make("connect-four")
 MOST_BYTES = 3_000_000
-"""Of all weights of a bot together."""
+"""Maximum size of all bundled weights of the bot together."""
 
 
 def provenance(recipe: str) -> dict[str, Any]:

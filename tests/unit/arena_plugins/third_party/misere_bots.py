@@ -1,4 +1,4 @@
-"""Third-party bots, one named by its module, one by an object of it."""
+"""Third-party bots: one is named by its module, one by an object in the module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of a cluster: who may have them, and what is refused with which words."""
+"""Keys of a cluster: permissions of key files, and which connections are refused with which message."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_names_that_only_begin_like_this_machine_need_a_key(host: str) -> None:
 
 @pytest.fixture
 def server(made: Path) -> Iterator[int]:
-    """Be a scheduler so far that a word is said to whom the key proves who they are."""
+    """Run a server that accepts clients with a key of its cluster and sends them a word."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(made / "lab.key")
     context.load_verify_locations(cadata=read_key(made / "lab.key").authority)
@@ -127,7 +127,7 @@ def server(made: Path) -> Iterator[int]:
                 try:
                     with context.wrap_socket(plain, server_side=True) as secure:
                         secure.sendall(b"word")
-                except OSError:  # the other one is refused, or refuses
+                except OSError:  # one side refuses the other
                     continue
 
     thread = threading.Thread(target=serve)
@@ -149,7 +149,7 @@ def test_keys_of_another_cluster_and_none_are_refused(
     stranger = tmp_path / "other" / "pc1.key"
     with pytest.raises(ConfigError, match="has a key of another cluster, or an expired one"):
         try_place(find_place(f"tls://127.0.0.1:{server}", stranger))
-    # One that trusts the scheduler, and is not trusted by it.
+    # A client that trusts the scheduler, but is not trusted by it.
     mixed = find_place(f"tls://127.0.0.1:{server}", stranger)
     assert mixed.key is not None
     believer = mixed.key._replace(authority=read_key(made / "lab.key").authority)

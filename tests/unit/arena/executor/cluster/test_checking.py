@@ -1,4 +1,4 @@
-"""What is believed of a record that another machine sends."""
+"""The checks of a record that another machine sends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def played(jobs_of: JobsOf) -> list[tuple[Job, MatchRecord]]:
-    # These bots compile nothing, which could end the batch early on a busy machine.
+    # These bots compile nothing; compiling could end the batch early on a busy machine.
     jobs = jobs_of(config("random", "strange", openings="auto:plies=2", rounds=3))
     pool = InlinePool()
     records = pool.submit(jobs, pool.slots()[0], lambda: None).result()
@@ -64,7 +64,7 @@ def swapped(record: MatchRecord) -> str:
 
 
 def lies(record: MatchRecord) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is told of each lie, and what it changes."""
+    """Return the message of each invalid record, and the changed fields."""
     actions = record.actions
     shorter = {"actions": actions[:-1], "times_ms": record.times_ms[:-1], "values": record.values[:-1]}
     return [

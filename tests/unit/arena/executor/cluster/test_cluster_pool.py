@@ -1,4 +1,4 @@
-"""Worker machines as a pool: real slots of this machine, a real scheduler on loopback."""
+"""Worker machines as a pool: real slots on this machine, a real scheduler on loopback."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ if TYPE_CHECKING:
 
 DEADLINE_S = 90.0
 PLAIN = ("random", "strange")
-"""Bots that compile nothing, so that a slot plays at once."""
+"""Bots without compiled kernels, so that a slot plays at once."""
 SIX = config(*PLAIN, rounds=3)
 WANTED = wanted_of("T0", "tic-tac-toe", "ignore")
 
 
 def nothing() -> None:
-    """Hear of no orders."""
+    """Receive no orders."""
 
 
 def await_true(is_true: Callable[[], object], what: str) -> None:
-    """Wait until something is so; a busy machine has long to bring it about."""
+    """Wait until a condition is true, with a long timeout for a busy machine."""
     ends_at = time.monotonic() + DEADLINE_S
     while not is_true():
         assert time.monotonic() < ends_at, what
@@ -61,7 +61,7 @@ def await_true(is_true: Callable[[], object], what: str) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateCluster]:
-    """Run a cluster whose slots know the strange bot, too."""
+    """Run a cluster whose slots know the bot `strange` as well."""
     folder = tmp_path_factory.mktemp("cluster")
     with pytest.MonkeyPatch.context() as patch:
         strange_bots.install(patch, folder / "site")
@@ -73,7 +73,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrivateCluster
 
 @contextmanager
 def joined(cluster: PrivateCluster, num: int = 2) -> Generator[ClusterPool]:
-    """Be a coordinator that knows `num` slots."""
+    """Connect a coordinator to the cluster, and wait for `num` slots."""
     with closing(ClusterPool(cluster.place, WANTED)) as pool:
         await_true(lambda: len(pool.slots()) >= num, "slots do not join")
         yield pool
@@ -92,7 +92,7 @@ def play(pool: Pool, jobs: Sequence[Job], slot: Slot) -> list[MatchRecord]:
 
 
 def play_all(pool: Pool, jobs: Sequence[Job]) -> list[MatchRecord]:
-    """Play all jobs in the first slot; what a busy machine leaves of a batch, too."""
+    """Play all jobs in the first slot, including those that a busy machine left undone."""
     records: list[MatchRecord] = []
     while len(records) < len(jobs):
         records += play(pool, jobs[len(records) :], pool.slots()[0])
@@ -107,12 +107,12 @@ def moves(records: Sequence[MatchRecord]) -> list[MatchRecord]:
 
 
 def waiting(jobs_of: JobsOf, folder: Path, rounds: int = 1) -> list[Job]:
-    """Return matches that last until there is a gate in the folder."""
+    """Return matches that last until a gate file exists in the folder."""
     return jobs_of(config("random", f"strange:folder={folder},wait=on,sign=on", rounds=rounds))
 
 
 def begin(pool: ClusterPool, jobs: Sequence[Job], slot: Slot) -> Future[list[MatchRecord]]:
-    """Return a batch whose first match has begun."""
+    """Submit a batch, and return its future once its first match has begun."""
     future = pool.submit(jobs, slot, nothing)
     news: list[int] = []
 
@@ -126,7 +126,7 @@ def begin(pool: ClusterPool, jobs: Sequence[Job], slot: Slot) -> Future[list[Mat
 
 
 def await_thought(folder: Path, num: int = 1) -> None:
-    """Wait until so many slots are within a move that does not end."""
+    """Wait until `num` slots are in a move that does not end."""
     await_true(lambda: len(list(folder.glob("pid-*"))) == num, "no bot thinks")
 
 
@@ -155,7 +155,7 @@ def test_it_gives_the_same_records_as_this_process(jobs_of: JobsOf, pool: Cluste
 
 
 def test_after_a_stop_no_match_begins(jobs_of: JobsOf, pool: ClusterPool, tmp_path: Path) -> None:
-    # A slot may hear of the stop only after its next match has begun, which is then played; not each time.
+    # A slot may receive the stop after its next match has begun, which is then played.
     for number in range(20):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -186,13 +186,13 @@ def test_batches_are_given_back_while_a_slot_plays(
     second, third = pool.submit(endless, slot, nothing), pool.submit(jobs[2:3], slot, nothing)
     assert not first.cancel(), "nobody knows yet"
     assert not second.cancel()
-    # The slot does not wait for the end of its match, which nothing ends yet.
+    # The slot does not wait for its match, which does not end yet.
     assert second.result(DEADLINE_S) == []
     assert not first.done()
     assert not third.done()
     (tmp_path / "gate").touch()
     assert not wait([first, third], DEADLINE_S).not_done, "what was given back is not played"
-    # The slot had heard that the second match of its first batch is not wanted, either.
+    # The slot had already been informed that the second match of its first batch is not wanted either.
     played = [record.number for part in pool.results() for record in part]
     assert played == [jobs[0].number, jobs[2].number]
     assert [record.number for record in play(pool, jobs[1:2], slot)] == [jobs[1].number]
@@ -222,7 +222,7 @@ def test_a_killed_slot_fails_its_batches_and_has_a_successor(
 def test_of_matches_that_a_slot_lost_exactly_the_deadly_one_is_reported(
     jobs_of: JobsOf, pool: ClusterPool
 ) -> None:
-    """They are so short that the first time the deadly one is not reported."""
+    """The matches are so short that the deadly one is not reported the first time."""
     deadly_seed = jobs_of(config(*PLAIN, rounds=4))[6].seed_second
     jobs = jobs_of(config("random", f"strange:kill-seed={deadly_seed}", rounds=4))
     last: list[int] = []
@@ -256,7 +256,7 @@ def test_an_abort_ends_the_batch_that_waits_behind_the_aborted_one(
     futures = [begin(pool, waiting(jobs_of, tmp_path), slot), pool.submit(jobs_of(SIX), slot, nothing)]
     await_thought(tmp_path)
     pool.abort()
-    # The match ends by itself, so the slot lives on; on a busy machine the slot may be killed before.
+    # The match ends by itself, so the slot usually survives; on a busy machine it may be killed first.
     time.sleep(0.2)
     (tmp_path / "gate").touch()
     for future in futures:
@@ -271,7 +271,7 @@ def test_a_coordinator_that_leaves_frees_its_slots(
         for slot in old:
             begin(other, waiting(jobs_of, tmp_path), slot)
         await_thought(tmp_path, 2)
-    # Nothing opens the gate: their slots end, and their successors play.
+    # The gate stays closed: the slots end, and new ones start.
     await_true(lambda: len(set(pool.slots()) - old) == 2, "no successors")
     assert len(play_all(pool, jobs_of(SIX))) == 6
 
@@ -315,7 +315,7 @@ def test_what_bots_print_comes_to_the_machine_of_the_coordinator(
 
 @contextmanager
 def slot_of(cluster: PrivateCluster, folder: Path, speed: float) -> Generator[Slot]:
-    """Run a slot of another machine, which is honest."""
+    """Run an honest slot of another machine."""
     slot = Slot("d" * 32, 0, os.urandom(16).hex())
     key = cluster.place.key
     assert key is not None
@@ -368,11 +368,11 @@ def test_without_its_scheduler_all_batches_fail_and_no_match_is_to_blame(
     with closing(PrivateCluster(1, tmp_path)) as own, joined(own, 1) as pool:
         future = pool.submit(jobs_of(SIX), pool.slots()[0], nothing)
         os.kill(own.pids[0], signal.SIGKILL)
-        # It may have been over before.
+        # The match may have ended before.
         error = future.exception(DEADLINE_S)
         assert error is None or isinstance(error, PoolLostError)
         await_true(lambda: pool.slots() == [], "the slot is still there")
         assert any("is gone; the run waits 10 min for it" in note for note in pool.notes())
-        # A process closes its connections a moment before its parent can hear of its end.
+        # A process closes its connections a moment before its parent can notice its end.
         death = "the scheduler of --cluster local:N ended with -9"
         await_true(lambda: death in own.find_death(), "the scheduler's death is not told")

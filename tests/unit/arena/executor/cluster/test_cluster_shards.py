@@ -1,4 +1,4 @@
-"""Shards on worker machines: real slots of this machine, one of which is killed while it plays."""
+"""Shards on worker machines: real slots on this machine, one of which is killed while it plays."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def cluster(folder: Path) -> Iterator[PrivateCluster]:
 
 @contextmanager
 def joined(cluster: PrivateCluster, device: str = "cpu") -> Generator[ClusterShards]:
-    """Be a training that knows both slots."""
+    """Connect a training to the cluster, and wait for both slots."""
     wanted = wanted_of_shards("held", "tic-tac-toe", device)
     with closing(ClusterShards(cluster.place, wanted, resume_command="arena train --resume x")) as pool:
         await_true(lambda: len(pool.slots()) >= 2, "slots do not join")
@@ -110,7 +110,7 @@ def test_blobs_and_results_of_several_pieces_come_whole(pool: ClusterShards) -> 
 
 
 class WatchedWork(dict[int, SentWork]):
-    """The work of a run; notes whether the lock was held at each removal."""
+    """Work of a run that records whether the lock was held at each removal."""
 
     def __init__(self, lock: threading.Lock) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class WatchedWork(dict[int, SentWork]):
 
 
 def test_work_is_removed_only_under_the_lock(pool: ClusterShards, monkeypatch: pytest.MonkeyPatch) -> None:
-    # `submit` goes through the work in another thread than that of the connection, which removes it.
+    # `submit` iterates over the work in another thread than the connection's, which removes from it.
     work = WatchedWork(pool._lock)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - two threads cannot be made to meet there
     monkeypatch.setattr(pool, "_work", work)
     slot = pool.slots()[0]
@@ -181,7 +181,7 @@ def test_a_slot_tells_its_supervisor_when_it_works(
         await_true(lambda: slot in pool.slots(), "the slot does not join")
         for data in (b"fail", b"a"):
             pool.submit(call(data), slot).exception(DEADLINE_S)
-        # Its output ends with it; SIGTERM lets it finish.
+        # The output ends with the process; SIGTERM lets the process finish.
         process.terminate()
         assert process.stdout is not None
         said = [line for line in process.stdout.read().splitlines() if line in WORDS]
@@ -201,13 +201,13 @@ def test_a_slot_that_hears_no_signal_ends_with_its_supervisor(tmp_path: Path) ->
 
 
 class BrokenOffError(BaseException):
-    """The trainer ends here, without a chance to save anything."""
+    """The training ends here, without a chance to save anything."""
 
 
 def trained(
     folder: Path, patch: pytest.MonkeyPatch, cluster: PrivateCluster | None, *, most: int = 1000
 ) -> tuple[bytes, list[str], list[str]]:
-    """Train five steps, or go on; return the weights, the hashes of the samples, and what was said.
+    """Train five steps, or resume; return the weights, the hashes of the samples, and the output.
 
     Raises:
         BrokenOffError: with the hashes so far, after the samples of `most` shards have come.
@@ -270,7 +270,7 @@ def test_a_broken_off_training_goes_on_with_the_same_samples(
     monkeypatch.setattr(context, "EVERY_S", 0.0)
     here, samples, _ = trained(tmp_path / "here", monkeypatch, None)
     there = tmp_path / "there"
-    # In the middle of the third step, of four shards each.
+    # In the middle of the third step, which has four shards.
     with pytest.raises(BrokenOffError) as broken:
         trained(there, monkeypatch, cluster, most=9)
     weights, later, _ = trained(there, monkeypatch, cluster)

@@ -1,4 +1,4 @@
-"""Contents on their way to another machine: whole or not at all, and never sent twice."""
+"""Transfers of contents to another machine: complete or not at all, and never sent twice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Content, dict[int, bytes]]:
-    """Keep a content on one machine, give all its pieces, and be another machine from then on."""
+    """Store a content on one machine and return its pieces; then switch to the home of another machine."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "one"))
     collection = Collection("a bot")
     collection.needs = {"numpy": "2.0"}
@@ -109,7 +109,7 @@ def flipped(data: bytes) -> bytes:
 
 
 def damaged(how: str, data: bytes) -> bytes:
-    """Return a piece as it comes from a bad disk or a bad line."""
+    """Return a piece as damaged by a disk or a connection."""
     if how == "a flipped bit":
         return flipped(data)
     if how == "another name":
@@ -148,7 +148,7 @@ def test_what_was_damaged_is_asked_for_once_more_and_never_kept(
 
 
 def odd_piece(inventory: Inventory, piece: int) -> bytes:
-    """Return what makes up a content of one file with an odd path."""
+    """Return a piece of a content whose only file has an invalid path."""
     return (
         msgspec.json.encode(inventory) if piece == INVENTORY else hashlib.shake_256(b"c").digest(SIZES["c"])
     )

@@ -1,4 +1,4 @@
-"""Which machines can take part in a run, and what is said of those that cannot."""
+"""Which machines can take part in a run, and the messages about those that cannot."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_two_processes_that_start_together_get_one_id(
     drawn: list[str] = []
 
     def draw(num: int) -> str:
-        # The file has no name yet while one process makes it, so the other one never reads half of it.
+        # While one process writes the file, it has no name yet, so another process never reads half of it.
         own = f"{len(drawn)}" * 2 * num
         drawn.append(own)
         if len(drawn) == 1:

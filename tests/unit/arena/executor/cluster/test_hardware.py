@@ -1,4 +1,4 @@
-"""GPUs of a worker: what the driver lists, which slot sees which one, and what its user is told.
+"""GPUs of a worker: the driver's list, which slot sees which GPU, and the messages for users.
 
 No machine of the tests has a GPU; a program in place of the driver's lists some.
 """

@@ -1,4 +1,4 @@
-"""What the hub does with pieces that nobody answers any more."""
+"""The hub and pieces of contents whose coordinator has disconnected."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ CONTENT = "c" * 64
 
 
 class Scheduler:
-    """The connections that a hub sends through."""
+    """A scheduler that records what the hub sends."""
 
     def __init__(self) -> None:
         self.stream_handlers: dict[str, Any] = {}
         self.stream_comms: dict[str, object] = {}
         self.client_comms: dict[str, object] = {}
         self.asked: list[tuple[str, Want]] = []
-        """The questions that coordinators got."""
+        """The requests that coordinators received."""
         self.pieces: list[tuple[str, ContentPiece]] = []
-        """The answers that slots got."""
+        """The pieces that slots received."""
 
     def worker_send(self, address: str, message: dict[str, Any]) -> None:
         said = messages.for_slot(message["data"])
@@ -68,7 +68,7 @@ def hub(tmp_path: Path) -> ClusterHub:
 
 @pytest.fixture
 def scheduler(hub: ClusterHub) -> Scheduler:
-    """A scheduler with two slots, and a run each of two coordinators."""
+    """Return a scheduler with two slots, and one run for each of two coordinators."""
     scheduler = Scheduler()
     asyncio.run(hub.start(scheduler))  # pyright: ignore[reportArgumentType] - what a hub uses of it
     for number, address in enumerate(("one", "other")):
@@ -87,7 +87,7 @@ def test_a_piece_is_asked_for_once(scheduler: Scheduler) -> None:
     assert sorted(scheduler.pieces) == [
         (each, ContentPiece(CONTENT, 0, b"code")) for each in ("one", "other")
     ]
-    # From then on it is in the hub's cache.
+    # After that the piece is in the hub's cache.
     scheduler.hear(Want("blue", CONTENT, 0), worker="one")
     assert len(scheduler.asked) == 1
     assert len(scheduler.pieces) == 3
@@ -98,12 +98,12 @@ def test_when_who_was_asked_is_gone_the_next_one_is_asked(hub: ClusterHub, sched
     scheduler.hear(Want("blue", CONTENT, 0), worker="other")
     assert scheduler.asked == [("first", Want("red", CONTENT, 0))]
     hub.remove_client(scheduler, "first")  # pyright: ignore[reportArgumentType]
-    # The slot of its run is told at once, without waiting until it gives up.
+    # The slot of its run is informed at once, without waiting for a timeout.
     assert [(address, bool(piece.why)) for address, piece in scheduler.pieces] == [("one", True)]
     assert scheduler.asked[1:] == [("second", Want("blue", CONTENT, 0))]
     scheduler.hear(ContentPiece(CONTENT, 0, b"code"), client="second")
     assert scheduler.pieces[1:] == [("other", ContentPiece(CONTENT, 0, b"code"))]
-    # The first one comes back with its run, and is asked again.
+    # The first coordinator returns with its run, and gets the request again.
     scheduler.hear(JoinRun("red"), client="third")
     scheduler.hear(Want("red", CONTENT, 1), worker="one")
     assert scheduler.asked[2:] == [("third", Want("red", CONTENT, 1))]

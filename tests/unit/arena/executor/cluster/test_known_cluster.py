@@ -28,7 +28,7 @@ def test_the_last_scheduler_is_known(place: Path) -> None:
 
 def test_the_file_of_a_scheduler_is_replaced_in_one_step(place: Path) -> None:
     note_cluster("tls://127.0.0.1:1", None)
-    # A reader that opened the file before has its old content to the end.
+    # A reader that opened the file earlier reads its old content to the end.
     with (place / "cluster.json").open("rb") as old:
         note_cluster("tls://127.0.0.1:2", None)
         assert b"127.0.0.1:1" in old.read()

@@ -1,4 +1,4 @@
-"""The jobs of a slot: its bots start from files of its machine, whatever earlier runs asked for."""
+"""The jobs of a slot: bots start from files of its own machine, whatever earlier runs requested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Coordinator:
-    """The other end of a slot's link: it has a home of its own."""
+    """The other end of a slot's link, with a home of its own."""
 
     def __init__(self, home: Path, be_at: Callable[[Path], None]) -> None:
         self.num_asked = 0
@@ -43,7 +43,7 @@ class Coordinator:
 
 
 class Slot:
-    """A slot that gets the first job of a tournament again and again, for other runs."""
+    """A slot that repeatedly gets the first job of a tournament, for different runs."""
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def be_at(home: Path) -> None:
@@ -60,7 +60,7 @@ class Slot:
         self._num_runs = 0
 
     def first_of(self, tier: str, margin_ms: int = 0) -> Competitor:
-        """Return the first bot of the job, as the slot starts it for one more run."""
+        """Return the first bot of the job, as the slot starts it for another run."""
         self._num_runs += 1
         bots: list[Any] = [
             msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""A slot without a connection ends its process, so that its supervisor starts another one."""
+"""A slot without a connection ends its process, and its supervisor starts another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An idle machine measures its speed again, and its slots tell the cluster when it has changed."""
+"""An idle machine measures its speed again, and its slots report a change to the cluster."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ main()
 
 
 class Clock:
-    """The time of a test, in place of the module `time`."""
+    """A simulated clock, in place of the module `time`."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -55,7 +55,7 @@ class Clock:
 
 
 class Known:
-    """A measurement of known length and result; counts how many run."""
+    """A measurement with known duration and result; counts the running ones."""
 
     results: list[float]
     running = 0
@@ -140,7 +140,7 @@ def test_slots_are_measured_at_the_same_time() -> None:
     assert not measurement.is_over()
     found = measurement.result()
     assert measurement.is_over()
-    # Of one machine, which may be busy: far from a formula that forgets the reference or the seconds.
+    # Tolerant of a busy machine, but strict enough to detect a formula without the reference or the seconds.
     assert alone / 20 < found < 20 * alone
 
 
@@ -183,7 +183,7 @@ def test_a_machine_is_idle_if_no_slot_works(
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[PrivateCluster]:
-    """Run a cluster whose machine has another speed as soon as it is idle."""
+    """Run a cluster whose machine gets another speed as soon as it is idle."""
     monkeypatch.setenv("ARENA_HOME", str(tmp_path / "home"))
     with closing(PrivateCluster(1, tmp_path)) as own:
         facts = msgspec.structs.replace(find_facts(2, 1.0), name="changing")

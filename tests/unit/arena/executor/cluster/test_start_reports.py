@@ -1,4 +1,4 @@
-"""Reports of matches that start: short ones together, a suspect before it is played, none lost or doubled."""
+"""Reports of starting matches: short ones together, suspects before play, none lost or repeated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH = ("run", 1)
 
 
 class Connection:
-    """A loop in a thread of its own, and what was sent in it."""
+    """An event loop in a thread of its own, and the messages sent in it."""
 
     def __init__(self) -> None:
         self.sent: list[Begun] = []
@@ -39,7 +39,7 @@ class Connection:
     def _send(self, begun: Begun) -> None:
         self.sent.append(begun)
         self.unwritten += 1
-        # As Dask does: what is sent is written some time later.
+        # As in Dask, a sent message is written some time later.
         self.loop.call_later(0.01, self._write)
 
     def _write(self) -> None:
@@ -69,7 +69,7 @@ def test_short_matches_are_reported_together(connection: Connection) -> None:
     connection.await_numbers(2000)
     passed_s = time.monotonic() - began_at
     assert connection.numbers == list(range(2000))
-    # One at once, then one in 0.05 s.
+    # One report at once, then one in 0.05 s.
     assert len(connection.sent) <= 2 + passed_s / 0.05
 
 
@@ -80,7 +80,7 @@ def test_a_start_after_a_quiet_time_is_reported_without_another_one(connection: 
 
 
 def test_no_start_is_forgotten_however_the_threads_meet(connection: Connection) -> None:
-    """Other messages report starts, too, at any moment."""
+    """Other messages report starts as well, at any moment."""
     for number in range(3000):
         connection.reports.note(BATCH, number, is_suspect=False)
         connection.loop.call_soon_threadsafe(connection.reports.report)
@@ -96,8 +96,8 @@ def test_a_start_that_was_taken_while_it_was_noted_keeps_no_later_one_back() -> 
     reports = StartReports(lambda begun: sent.extend(begun.numbers), lambda: True)
     reports.start(loop)
     reports.note(BATCH, 1, is_suspect=False)
-    # What `report` does if the start is noted after its first steps: it takes the start, and has been asked
-    # for another report already. Two threads meet so once in a million starts.
+    # The state of `report` if a start is noted after its first steps: it takes the start, and another report
+    # has already been requested. Two threads meet like this once in a million starts.
     reports._starts.clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
     loop.run_until_complete(asyncio.sleep(0.1))
     reports.note(BATCH, 2, is_suspect=False)

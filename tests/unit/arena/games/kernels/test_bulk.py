@@ -1,4 +1,4 @@
-"""Random matches in bulk: each one is a match by the plain rules, and all of them are random play."""
+"""Random matches in bulk follow the plain rules, and all actions are equally likely."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_seed_decides() -> None:
     one, same, other = (random_matches(game, 50, seed) for seed in (3, 3, 4))
     assert np.array_equal(one.actions, same.actions)
     assert not np.array_equal(one.actions, other.actions)
-    # Fewer matches are the first ones of more.
+    # A smaller number of matches is the beginning of a larger one.
     assert np.array_equal(random_matches(game, 20, 3).actions, one.actions[:20])
 
 

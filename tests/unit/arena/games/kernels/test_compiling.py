@@ -1,4 +1,4 @@
-"""Compiled code is kept on disk, and never used when a source that it was made of has changed."""
+"""Compiled code is kept on disk, and not used if one of its sources has changed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mean(number):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of two modules, one calling the other, and the usual place for their code."""
+    """Return a folder with two modules, one calling the other, and set the usual cache for compiled code."""
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("ARENA_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(sys, "path", [str(tmp_path / "source"), *sys.path])
@@ -67,8 +67,8 @@ def write(folder: Path, *, added: int) -> None:
 
 
 def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 # numba has no types
-    """Return `outer` as a fresh process has it."""
-    # Bytecode knows its source by size and second, which two versions here share.
+    """Return `outer` as loaded by a fresh process."""
+    # Bytecode is validated by size and second of its source, which are equal for two versions here.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     compiling._stamp.cache_clear()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] # a process keeps it
     modules: dict[str, Any] = {}
@@ -83,7 +83,7 @@ def load(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:  # noqa: ANN401 
 
 
 def loads(kernel: Any) -> int:  # noqa: ANN401 # numba has no types
-    """Give how often the code came from the disk."""
+    """Return how often the code was loaded from disk."""
     return sum(kernel.stats.cache_hits.values())
 
 
@@ -102,7 +102,7 @@ def test_code_is_kept_beside_the_source(folder: Path, monkeypatch: pytest.Monkey
     second = load(folder, monkeypatch)
     assert second(4) == 50
     assert loads(second) == 1
-    # The other kernel is in the code of this one.
+    # The code of the other kernel is inlined into this one.
     assert {name.partition("-")[0] for name in files(folder / "__pycache__")} == {"caller.outer"}
 
 
@@ -138,7 +138,7 @@ def test_a_change_of_what_is_called_compiles_again(folder: Path, monkeypatch: py
     changed = load(folder, monkeypatch)
     assert changed(4) == 60
     assert loads(changed) == 0
-    # What is old is replaced.
+    # Outdated code is replaced.
     assert files(folder) == kept
 
 
@@ -161,7 +161,7 @@ def test_a_sandboxed_process_reads_what_others_wrote(
     inside = load(folder, monkeypatch)
     assert inside(4) == 50
     assert loads(inside) == 1
-    # What it compiles itself goes to its own place.
+    # Code that it compiles itself is stored in its own place.
     assert inside(4.5) == 55.0
     assert len(files(tmp_path / "own")) == 2
     again = load(folder, monkeypatch)

@@ -1,4 +1,4 @@
-"""What kernels know of a game: which games they can play, and where the bits and the cells lie."""
+"""Layouts for kernels: which games they support, and the places of bits and cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Given(ConnectFour):
-    """Connect Four that begins with a stone."""
+    """Connect Four that begins with a stone on the board."""
 
     @override
     def initial_state(self) -> KInARowState:
@@ -70,7 +70,7 @@ def test_a_game_of_others_has_no_kernels() -> None:
 
 
 def test_shifts_stay_in_the_word() -> None:
-    # 26 rows of two columns: a row of 26 lies along the lanes only.
+    # 26 rows of two columns: a line of 26 is possible only along the columns.
     layout = layout_of(make("connect-four:cols=2,k=26,rows=26"))
     assert layout is not None
     assert set(layout.steps) == {1}

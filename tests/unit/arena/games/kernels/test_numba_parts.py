@@ -1,4 +1,4 @@
-"""Kernels import numba without the libraries that it only looks for."""
+"""Kernels import numba without the optional libraries that numba looks for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KERNELS = "import arena.games.kernels.bits\n"
 
 def test_what_numba_only_looks_for_is_not_imported(tmp_path: Path) -> None:
     assert UNUSED & modules_after(KERNELS, tmp_path) == set()
-    # Numba alone imports them, or the test above would test nothing.
+    # Numba alone does import them; otherwise the test above would test nothing.
     assert modules_after("import numba", tmp_path) >= UNUSED
 
 

@@ -1,4 +1,4 @@
-"""Matches played on by chance: their ends are as likely as by the plain rules, and one ply is seen."""
+"""Random playouts: their results are as likely as by the plain rules, and tactical ones see one ply ahead."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def share(results: Sequence[Int | float], result: int) -> float:
 
 
 def assert_alike(some: Sequence[Int | float], others: Sequence[Int | float]) -> None:
-    """Each result comes as often, but for five standard errors."""
+    """Assert that each result is equally frequent in both samples, within five standard errors."""
     for result in (-1, 0, 1):
         one, other = share(some, result), share(others, result)
         mean = (one + other) / 2
@@ -116,12 +116,12 @@ def test_no_win_is_left_on_top(make_playout: Callable[..., Playout]) -> None:
     game = make("connect-four:cols=3,k=3,rows=2")
     state = after(game, (0, 1, 1, 0))
     playout = make_playout(game, state, tactical=True)
-    # Only column 3 is left; whoever fills it first changes nothing.
+    # Only column 3 is left, and the side that fills it first makes no difference.
     assert {playout() for _ in range(20)} == {outcome(state)}
 
 
 def outcome(state: KInARowState) -> float:
-    """Give the result of the only way to play on, for the side to move."""
+    """Return the result of the only possible continuation, for the side to move."""
     player = state.current_player
     while not state.is_terminal:
         (action,) = state.legal_actions

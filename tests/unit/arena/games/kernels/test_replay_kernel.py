@@ -1,4 +1,4 @@
-"""Matches that are replayed in bulk end as they do by the plain rules, broken ones included."""
+"""Matches replayed in bulk have the results of the plain rules, including invalid matches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plain_end(game: Game, actions: list[int]) -> int:
 
 
 def some_matches(game: Game, num: int, seed: int) -> list[list[int]]:
-    """Return matches to the end, beginnings, and matches with an action that may not be legal."""
+    """Return complete matches, beginnings of matches, and matches with an action that may be illegal."""
     rng, found = seeded(seed), list[list[int]]()
     for number in range(num):
         state = game.initial_state()

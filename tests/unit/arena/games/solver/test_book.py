@@ -1,4 +1,4 @@
-"""The opening book of Connect Four: complete, consistent, as the solver finds it, as the literature says."""
+"""The opening book of Connect Four: complete, consistent, equal to the solver and to the literature."""
 
 from __future__ import annotations
 

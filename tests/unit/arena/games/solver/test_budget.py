@@ -1,4 +1,4 @@
-"""How far a search goes until it looks at the clock: by the pace of this machine, never past the deadline."""
+"""The number of nodes until a search reads the clock: by the speed of the machine, within the deadline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.games.solver._counters import BUDGET, NODES
 
 
 class Machine:
-    """Searches some nodes a second; a clock of its own tells the time."""
+    """A machine that searches some nodes per second, with a simulated clock."""
 
     def __init__(self, pace: float) -> None:
         self.pace = pace

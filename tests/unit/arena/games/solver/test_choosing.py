@@ -1,4 +1,4 @@
-"""Which actions are searched to find a best one, and which are not."""
+"""The actions that are searched to find a best one, and those that are not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 class Truth:
-    """Answers windows as a search would, from what each action is worth, and records what it was asked."""
+    """Answers windows as a search would, from the value of each action, and records the requests."""
 
     def __init__(self, *worths: int) -> None:
         self.worths = worths
         self.asked: list[tuple[int, int]] = []
-        """Action, and the score that it was asked to exceed."""
+        """Actions, each with the score that it was to exceed."""
 
     def narrow(self, action: int, bounds: NDArray[np.int64]) -> bool:
         self.asked.append((action, -int(bounds[1])))

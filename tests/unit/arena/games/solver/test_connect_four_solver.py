@@ -1,4 +1,4 @@
-"""The solver of Connect Four: against brute force, within budgets, the same one by one and in bulk."""
+"""The solver of Connect Four: against brute force, within budgets, equal one by one and in bulk."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_the_best_actions_alone_cost_less(solver: ConnectFourSolver) -> None:
         spent, whole_spent = spent + solved.nodes, whole_spent + whole.nodes
         assert solved.is_complete
         assert (solved.worth, solved.best) == (whole.worth, whole.best)
-        # What is said of the others is true, as far as it goes.
+        # The known values of the other actions are correct.
         for action, (outcome, distance) in solved.actions.items():
             assert outcome in {None, whole.actions[action].outcome}
             assert distance in {None, whole.actions[action].distance}
@@ -189,7 +189,8 @@ def test_after_a_long_search_no_more_of_the_best_actions_are_looked_for() -> Non
     for state in random_states(GAME, seeded(8), 20, 16):
         spent: list[int] = []
         for usual in (0, 1, 2):
-            # Nothing more is searched with 0; 1 makes the search twice as long as usual, 2 as long.
+            # The first search has no usual number of nodes. The second takes twice the usual number, so no
+            # more actions are searched; the third takes exactly the usual number, so they are.
             solver.usual_nodes = usual * spent[0] // 2 if spent else 0
             solver.clear()
             spent.append(solver.solve(state, distances="best").nodes)
@@ -216,7 +217,7 @@ def test_where_the_budget_ends_nothing_untrue_is_said_of_the_best_actions(solver
         for nodes in (0, 10, 1_000, 10_000):
             solver.clear()
             solved = solver.solve(state, nodes=nodes, distances="best")
-            # A search that is called once too often counts the node at which it notices.
+            # A search that is called once too often counts the node at which it stops.
             assert solved.nodes <= nodes + 1
             assert solved.worth.outcome in {None, whole.worth.outcome}
             for action, (outcome, _) in solved.actions.items():

@@ -33,7 +33,7 @@ NUM_BITS = {name: getattr(bits, name) for name in ("num_bits", "bit_number")}
 
 
 def plain(name: str) -> object:
-    """Give what the two functions on bits do, for Python: they consist of instructions of the processor."""
+    """Return a Python version of one of the two bit functions, which are single instructions in kernels."""
     if name == "num_bits":
         return lambda word: int(word).bit_count()  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType, reportUnknownArgumentType] # any int
     return lambda word: (int(word) & -int(word)).bit_length() - 1  # pyright: ignore[reportUnknownLambdaType, reportUnknownVariableType, reportUnknownArgumentType] # any int
@@ -41,7 +41,7 @@ def plain(name: str) -> object:
 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let Python run every kernel."""
+    """Run every kernel as plain Python."""
     import sys
 
     modules: list[ModuleType] = [*MODULES, *(sys.modules[name] for name in CALLERS)]

@@ -1,4 +1,4 @@
-"""The learned move order: as its formula says, symmetric, worth its work, and fitted to what was measured."""
+"""The learned move order: its formula, its symmetry, its benefit, and its fit to measurements."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ EXPENSIVE = {
     "61221025": 6_000_000,
     "563012354": 4_000_000,
 }
-"""Columns played from 0, and a number of nodes that suffices."""
+"""Columns played, counted from 0, and a sufficient number of nodes."""
 SLOPES = ((0, 1), (1, 0), (1, 1), (1, -1))
-"""Columns and rows from a cell to the next one of a line, in the order of the weights."""
+"""Steps from a cell to the next cell of a line as (columns, rows), in the order of the weights."""
 
 
 def stones(state: State) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def test_lines_count_by_how_the_stone_changes_their_contents() -> None:
 
 
 def test_without_weights_of_lines_it_is_twice_the_promise() -> None:
-    """A third stone above two makes one threat, which is in reach; one beside two on the floor makes two."""
+    """A third stone above two makes one threat in reach; one beside two in the lowest row makes two."""
     memory = new_memory(8, plain_order())
     state = GAME.initial_state()
     for action in (3, 0, 3, 0):
@@ -110,7 +110,7 @@ def test_without_weights_of_lines_it_is_twice_the_promise() -> None:
 def test_a_merit_fits_the_lists_of_moves() -> None:
     for sign, bound in ((1, 1000), (-1, -1000)):
         weights = np.zeros((2, NUM_WEIGHTS), np.int64)
-        # The more central the better, beyond all bounds.
+        # Central moves are preferred, far beyond all bounds.
         weights[:, NUM_FEATURES - 1] = sign * 600
         found = merits(new_memory(8, weights.reshape(-1)), GAME.initial_state())
         assert found == [0, sign * 600, bound, bound, bound, sign * 600, 0]
@@ -138,7 +138,7 @@ def test_the_weights_save_a_tenth_of_the_nodes() -> None:
 
 
 def test_cells_count_by_how_often_they_refute_first() -> None:
-    """An item that refutes gains one for each item before it, and those lose one, up to a bound."""
+    """A refuting item gains one for each item before it, and each of those loses one, up to a bound."""
     memory = new_memory(8, plain_order())
     stones_of_list = [1 << 21, 1 << 14, 1 << 29]
     for number, stone in enumerate(stones_of_list):
@@ -158,7 +158,7 @@ def test_cells_count_by_how_often_they_refute_first() -> None:
 
 
 def test_expensive_positions_stay_within_their_nodes() -> None:
-    """Each needs 7 to 13 million nodes without the rule of pairs and the success of cells."""
+    """Each needs 7 to 13 million nodes without the rule of pairs and the history heuristic."""
     solver = ConnectFourSolver(GAME, shipped_book())
     solver.usual_nodes = 0
     for columns, most in EXPENSIVE.items():
@@ -227,7 +227,7 @@ def connect_four_order_score(worth: tuple[int | None, int | None], ply: int) -> 
 def test_pairs_name_the_move_that_saves_nodes_and_what_it_saves() -> None:
     first = Refuted(0, 0, {2: (10, True), 3: (40, True), 4: (90, False), 5: (5, False)})
     better, worse, worth = pairs_of(moves_of([first]))
-    # By place: 0 refutes in 10 nodes, 1 in 40, 2 and 3 do not.
+    # Item 0 refutes in 10 nodes, item 1 in 40, items 2 and 3 do not.
     expected = {(0, 1): 30, (0, 2): 90, (0, 3): 5, (1, 2): 90, (1, 3): 5}
     assert dict(zip(zip(better.tolist(), worse.tolist(), strict=True), worth.tolist(), strict=True)) == (
         pytest.approx({pair: np.log1p(waste / 10) for pair, waste in expected.items()})
@@ -235,7 +235,7 @@ def test_pairs_name_the_move_that_saves_nodes_and_what_it_saves() -> None:
 
 
 def test_a_fit_prefers_what_was_cheap_on_both_sides_of_the_board() -> None:
-    """Where a move at the left edge was always cheap and one in the middle dear, edges come first."""
+    """If moves at the left edge were always cheap and moves in the middle expensive, edges come first."""
     positions = [
         Refuted(*stones(state), {0: (10, True), 3: (1000, True)})
         for state in random_states(GAME, seeded(8), 60, 4)

@@ -1,4 +1,4 @@
-"""What a side is sure of by answering in pairs, against exhaustive search."""
+"""What a side achieves for certain by answering in pairs, compared with exhaustive search."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_what_the_second_player_is_sure_of_is_what_exhaustive_search_finds_at_le
         if odd_columns(mask) == 1 and sure >= 1:
             left = EVEN_ROWS & ~(mask | landings(mask))
             num_by_the_cell += not has_four(second | left)
-    # Draws and wins are shown with every number of odd columns for which the function has a rule.
+    # Draws and wins are proven for every number of odd columns for which the function has a rule.
     assert all(seen[number, sure] > 0 for number in range(4) for sure in (-1, 0, 1)), seen
     # Some wins need the cell of a single odd column, which the second player takes.
     assert num_by_the_cell > 0
-    # Some need that the first player gets nothing above a threat.
+    # Some wins need the rule that the first player gets no cell above a threat.
     assert num_by_the_threat > 0
-    # No score is always larger than what is shown.
+    # No proven score is better than the exact one.
     assert all(exact[sure] > 0 for sure in range(4)), exact
     assert follow_up(0, 0, 0, 0) == -1
 
@@ -93,7 +93,7 @@ def test_what_the_first_player_is_sure_of_by_a_threat_is_what_exhaustive_search_
             seen[odd_columns(mask), sure] += 1
     assert all(exact[sure] > 0 for sure in (1, 2)), exact
     assert all(seen[number, 1] > 0 for number in range(4)), seen
-    # Without a threat, and with a threat whose cell is the next of its column, nothing is shown.
+    # Nothing is proven without a threat, or for a threat on the next cell of its column.
     assert zugzwang(0, 0, 0) == 0
     assert zugzwang(0, 0, BOTTOM) == 0
 
@@ -106,7 +106,7 @@ def test_what_the_rules_decide_is_what_exhaustive_search_finds(samples: list[tup
         ply = mask.bit_count()
         own, opp, own_score = (second, first, -score) if ply % 2 else (first, second, score)
         chances, dangers = threats(own, mask), threats(opp, mask)
-        # The search asks for no position in which a stone wins at once.
+        # The search never asks about a position in which a stone wins at once.
         if chances & landings(mask):
             continue
         num_without_a_win += cannot_win(second, mask) and score > 0
@@ -117,7 +117,7 @@ def test_what_the_rules_decide_is_what_exhaustive_search_finds(samples: list[tup
             is_above = bound > alpha
             assert own_score >= bound if is_above else own_score <= bound
             seen[ply % 2, is_above] += 1
-    # Each side is shown to be above a score, and not above one.
+    # For each side, some positions are proven to be above a score, and some not above one.
     assert len(seen) == 4, seen
-    # That the second player cannot win any more does not mean a draw.
+    # A second player who cannot win may still lose.
     assert num_without_a_win > 0

@@ -1,4 +1,4 @@
-"""The table of answers behind the opening book: consistent with the book, true, and used by the solver."""
+"""The table of answers behind the opening book: consistent with the book, correct, and used by the solver."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mirror(state: State) -> State:
 
 def test_a_table_survives_the_file_and_knows_mirror_images(tmp_path: Path) -> None:
     states = random_states(GAME, seeded(1), 50, 9)
-    # A position and its image may both be drawn.
+    # A position and its mirror image may both be drawn from the table.
     keys = {min(sum(position(state)), sum(position(mirror(state)))): state for state in states}
     upright = {key: state if sum(position(state)) == key else mirror(state) for key, state in keys.items()}
     Answers.of([(key, key % 40 - 20, key % 7) for key in keys]).write(tmp_path / "answers")
@@ -87,7 +87,7 @@ def test_the_provenance_is_that_of_the_file() -> None:
 
 
 def test_every_answer_agrees_with_the_book() -> None:
-    """At ply 8 the book has the score, and the bound that it implies for the position after the action."""
+    """At ply 8 the book has the score of the position; it also bounds the position after the action."""
     book, table, layer = shipped_book(), shipped_answers(), make_layers(8)[-1]
     places = np.searchsorted(layer.keys, table.keys)
     checked = 0
@@ -115,7 +115,8 @@ def test_an_action_of_the_table_has_the_score_by_a_search_without_book() -> None
         answer = table.find(own, mask)
         assert answer is not None
         stone = landings(mask) & 63 << 7 * answer.action
-        # Is the opponent's score above that? It is not below: the book says what the position is worth.
+        # The search checks that the opponent's score is at most -answer.score; the book says that it is at
+        # least that.
         window = np.array([-answer.score, 1 - answer.score], np.int64)
         assert narrow(memory, window, own ^ mask, mask | stone, True)  # noqa: FBT003 # kernels take no keywords
         assert window.tolist() == [-answer.score] * 2
@@ -171,7 +172,7 @@ def test_finished_shards_join_the_table_up_to_the_first_that_is_missing(
     begun, other = tmp_path / "begun", tmp_path / "other"
     for folder, number, positions in (
         (begun, 0, [[100, -3, 2, LEAST_NODES], [90, 4, 5, LEAST_NODES - 1]]),
-        # A fresh checkout has the table of the first shard, and none of its files.
+        # A fresh checkout has the table of the first shard, but none of its files.
         (other, 1, [[80, 5, 6, LEAST_NODES]]),
         (other, 3, [[70, 1, 1, LEAST_NODES]]),
     ):

@@ -18,7 +18,7 @@ GAMES = ("connect-four", "tic-tac-toe", "gomoku:k=4,size=6")
 
 
 def random_states(game: Game, count: int, seed: int) -> list[KInARowState]:
-    """Give states that are not over, from random matches."""
+    """Return states that are not over, from random matches."""
     rng = seeded(seed)
     states: list[KInARowState] = []
     while len(states) < count:
@@ -31,7 +31,7 @@ def random_states(game: Game, count: int, seed: int) -> list[KInARowState]:
 
 
 def words(states: list[KInARowState]) -> tuple[np.ndarray, np.ndarray]:
-    """Give the stones of the side to move and of the other."""
+    """Return the stones of the side to move and of the other side, as words of 64 bits."""
     own = np.array([state.own for state in states], np.uint64)
     return own, np.array([state.opp for state in states], np.uint64)
 
@@ -41,7 +41,7 @@ def wins_at_once(state: KInARowState) -> bool:
 
 
 def kind_of(state: KInARowState, action: int) -> int:
-    """Give what an action leads to, by the plain rules."""
+    """Return the kind of position to which an action leads, by the plain rules."""
     if action not in state.legal_actions:
         return ILLEGAL
     child = state.child(action)
@@ -53,7 +53,7 @@ def kind_of(state: KInARowState, action: int) -> int:
 
 
 def has_two_threats(child: KInARowState) -> bool:
-    """Tell whether the side that is not to move could win on two free cells."""
+    """Return whether the side that is not to move could win on two free cells."""
     board = child.game.board
     occupied = child.own | child.opp
     cells = [(occupied + board.lows[action]) & board.columns[action] for action in child.legal_actions]

@@ -43,7 +43,7 @@ def test_merging_keeps_counts_and_means() -> None:
     assert np.allclose(small.chances.sum(axis=1), 1)
     assert np.allclose((small.chances * small.weights[:, None]).sum(axis=0), found.chances.sum(axis=0))
     assert len(set(zip(small.mine.tolist(), small.other.tolist(), strict=True))) == len(small.mine)
-    # The first stone lies in a corner, on an edge or in the middle.
+    # The first stone is in a corner, on an edge or in the middle.
     assert (small.other == 0).sum() == 3
 
 

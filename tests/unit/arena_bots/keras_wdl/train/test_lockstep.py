@@ -59,7 +59,7 @@ def test_wins_are_taken_and_so_random_play_is_beaten() -> None:
     (wins, _, losses), (other_wins, _, other_losses) = against_random(
         ArrayRules(make("connect-four")), careless, 400, np.random.default_rng(2)
     )
-    # Random play against itself: 55.6 and 44.1 % wins.
+    # In play of random bots the sides win 55.6 and 44.1 %.
     assert wins > 260
     assert losses < 140
     assert other_wins > other_losses
@@ -89,5 +89,5 @@ def test_proofs_are_right() -> None:
     assert proofs.is_won.any()
     assert not proofs.is_won.all()
     look = rules.look(proofs.other, proofs.mine)
-    # Who was said to lose at once does; who was said to win faces no win.
+    # A side that is said to lose has no other way; a side that is said to win faces no win.
     assert np.array_equal((look.kinds == 2).any(axis=1), ~proofs.is_won)

@@ -1,4 +1,4 @@
-"""Sequential halving: its schedules, and the actions that remain."""
+"""Sequential halving: its schedules, and the remaining actions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GUMBEL = Rule(is_gumbel=True, c_puct=0.0, cautious=False)
 SIMULATIONS = 48
-"""Whole rounds in each phase with 4 or 8 actions, so all that remain have the same number of visits."""
+"""For 4 and 8 actions each phase has whole rounds, so all remaining actions have equally many visits."""
 
 
 @pytest.mark.parametrize("considered", [2, 3, 5, 7, 16])
@@ -36,7 +36,7 @@ def test_visits_can_be_played_as_they_are_planned(considered: int, simulations: 
 
 def test_halves_are_left_one_after_the_other() -> None:
     wanted = schedule(4, 16)
-    # Two rounds for four actions, then four for the better two.
+    # Two rounds for all four actions, then four rounds for the better two.
     assert wanted == (0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5)
     assert schedule(1, 3) == (0, 1, 2)
 
@@ -52,7 +52,7 @@ def test_two_actions_are_left_to_the_end() -> None:
     assert schedule(4, 10) == (0, 0, 0, 0, 1, 1, 2, 2, 3, 3)
     for considered in range(2, 9):
         visited = Counter(schedule(considered, 60))
-        # The last two actions have had every number of visits but the last.
+        # The last two actions have been visited at every number of visits except the last.
         assert min(visited[count] for count in range(max(visited))) >= 2
 
 
@@ -113,11 +113,11 @@ def planted(states: list[KInARowState]) -> LockstepSearch:
 
 
 def test_without_values_an_action_is_drawn_by_its_prior() -> None:
-    """The largest sum of logit and Gumbel noise is a draw from the policy (Gumbel, 1954)."""
+    """Taking the maximum of logit plus Gumbel noise samples from the policy (Gumbel, 1954)."""
     game = make("connect-four")
     search = planted([game.initial_state()] * 4000)
     noise = np.random.default_rng(3).gumbel(size=(4000, 7)).astype(np.float32)
     drawn = np.bincount(search.halve(noise, np.zeros(4000, np.int32)), minlength=7)
     priors = search.forest.prior[0, 0].astype(np.float64)
-    # A chi-square with six degrees of freedom exceeds 22.5 once in a thousand times.
+    # A chi-square variable with six degrees of freedom exceeds 22.5 with probability 0.001.
     assert (((drawn - 4000 * priors) ** 2) / (4000 * priors)).sum() < 22.5

@@ -1,4 +1,4 @@
-"""The compiled search of many games is the plain one: same visits, same proofs, same policies."""
+"""The compiled search of many games equals the plain one: visits, proofs and policies."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ def test_it_is_the_plain_search(spec: str, rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", [PUCT, GUMBEL])
 def test_what_is_proven_is_the_result_of_perfect_play(rule: Rule) -> None:
-    """A node is a draw only when no child can be better, so open children must be closed first."""
+    """A node is a proven draw only when no child can be better, so open children must be proven first."""
     game = make("tic-tac-toe")
     states = [game.initial_state(), *random_states(game, 30, seed=6)]
     search = planted("tic-tac-toe", states, rule, nodes=600)
     known: Known = {}
-    # The improved policy may stay with a proven draw for ever, so not every root is proven.
+    # The improved policy may visit a proven draw for ever, so not every root gets proven.
     for _ in range(400):
         search.step(search.is_open)
     assert (~search.is_open).sum() > len(states) / 2
@@ -133,7 +133,7 @@ def test_what_is_kept_is_what_was_found(spec: str) -> None:
         own, opp = words_of(states[lane + 1].child(int(moves[lane + 1])))
         assert (forest.own[lane + 1, 0], forest.opp[lane + 1, 0]) == (own, opp)
         assert forest.size[lane + 1] <= 1 + visits[lane + 1].sum()
-    # It can be searched on, and full trees still count.
+    # The kept trees can be searched further, and full trees still count visits.
     for _ in range(200):
         search.step(search.is_open & kept)
     assert forest.size.max() == 130
