@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from children import arena_environment
+from children import arena_environment, run_child
 from pages import LESSONS, PAGES, blocks, reader
-from preloaded import Preloaded, preloading
+from preloaded import Preloaded, Wish, preloading
 from source_tree import ROOT
 
 if TYPE_CHECKING:
@@ -40,3 +40,23 @@ def test_a_page_is_true(page: Path, wheel_python: Path, preloaded: Preloaded, tm
                 follows.follow(block)
             except AssertionError as error:
                 raise AssertionError(f"{block}: {error}") from error
+
+
+@pytest.mark.parametrize(("command", "code"), [("arena --version", 0), ("arena bots check 'no such:bot'", 2)])
+def test_a_preloaded_command_says_and_ends_as_one_in_a_shell(
+    command: str, code: int, wheel_python: Path, preloaded: Preloaded, tmp_path: Path
+) -> None:
+    env = arena_environment(tmp_path, wheel_python.parent)
+    shell = run_child(["sh", "-ec", command], cwd=tmp_path, env=env, check=False)
+    done = preloaded.run(Wish(command, tmp_path, env, 60.0))
+    assert done is not None
+    assert (done.returncode, done.stdout, done.stderr) == (shell.returncode, shell.stdout, shell.stderr)
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize("command", ["ls", "arena leaderboard > table", "arena show $MATCH", "arena show *"])
+def test_what_a_shell_must_read_is_left_to_it(
+    command: str, wheel_python: Path, preloaded: Preloaded, tmp_path: Path
+) -> None:
+    env = arena_environment(tmp_path, wheel_python.parent)
+    assert preloaded.run(Wish(command, tmp_path, env, 60.0)) is None
