@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from arena.content import store
+from arena.content import programs, store
 from arena.content.collect import Collection
+from arena.content.manifest import hashing_once
 from arena.content.option_files import NamedFiles, place_options, with_files
 from arena.content.packages import OURS, collect_package
-from arena.content.programs import FOLDER as PROGRAM_FOLDER
-from arena.content.programs import add_environment
 from arena.content.submissions import added_submission
 from arena.errors import ConfigError, PluginError
 from arena.identities import FOLDER, hashed_before, identity_before, identity_of, shipped_weights
@@ -102,7 +101,7 @@ class Competitor(msgspec.Struct, frozen=True, kw_only=True):
 
     def _for_hook(self, options: Mapping[str, str]) -> dict[str, str]:
         # An adapter gets absolute paths, so it does not need the option that names the program's folder.
-        hidden = (*OUR_KEYS, PROGRAM_FOLDER) if _ADAPTERS in self.entry else OUR_KEYS
+        hidden = (*OUR_KEYS, programs.FOLDER) if _ADAPTERS in self.entry else OUR_KEYS
         return {key: value for key, value in options.items() if key not in hidden}
 
 
@@ -116,6 +115,7 @@ class LeftOut(NamedTuple):
     why: str
 
 
+@hashing_once()
 def resolve(  # noqa: PLR0913 - bots, and how each may be entered
     texts: Sequence[str],
     *,
@@ -356,7 +356,7 @@ def _content_of(
         )
         named = named._replace(sources=named.sources | sources, copies=named.copies | copies)
         if named.runtime:
-            add_environment(collection, named.runtime)
+            programs.add_environment(collection, named.runtime)
         return collection, named, store.keep_content(collection) if keep else store.hash_content(collection)
 
 
@@ -382,8 +382,8 @@ def _names_for(
     the first digits of its content hash.
     """
     own = {key: place.parts for key, place in named.sources.items() if key in named.copies}
-    if PROGRAM_FOLDER in own:
-        own = {PROGRAM_FOLDER: own[PROGRAM_FOLDER]}
+    if programs.FOLDER in own:
+        own = {programs.FOLDER: own[programs.FOLDER]}
     shortest = with_files(options, _names(named))
     texts = [shortest]
     for depth in range(2, max(map(len, own.values()), default=0) + 1):

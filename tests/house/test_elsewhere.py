@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 
 from children import arena_environment, run_child
 from source_tree import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOMS = ("arena/arena", "plugins/arena_plugins", "bots/arena_bots", "db/arena_db")
 LINUX_ONLY = "arena.sandbox.launch"
@@ -40,7 +36,7 @@ LACKING = {
 """What the Python of each system lacks, compared with this one."""
 SCRIPT = """
 import ctypes, importlib, json, os, select, signal, sys, time
-names, platform, lacking = json.loads(sys.argv[1])
+names, systems = json.loads(sys.argv[1])
 # Libraries are imported as what this system has: they are not the question.
 for name in names:
     importlib.import_module(name)
@@ -50,6 +46,15 @@ for name in [name for name in sys.modules if name.partition(".")[0] in own]:
 
 def refuse(*_, **__):
     raise AssertionError("a module asks the system while it is imported")
+
+# Each system gets a process; all share the libraries, which take most of the time.
+for platform, lacking in systems.items():
+    pid = os.fork()
+    if pid == 0:
+        break
+    assert os.waitpid(pid, 0)[1] == 0
+else:
+    sys.exit()
 
 ctypes.CDLL = ctypes.cdll.LoadLibrary = refuse
 sys.platform = platform
@@ -65,7 +70,10 @@ for name in names:
         importlib.import_module(name)
     except BaseException as error:
         failed[name] = f"{type(error).__name__}: {error}"
-print(json.dumps([failed, sorted(name for name in sys.modules if name.startswith("arena.sandbox.launch."))]))
+linux_only = sorted(name for name in sys.modules if name.startswith("arena.sandbox.launch."))
+print(json.dumps([platform, failed, linux_only]), flush=True)
+# Without the usual end: the threads that libraries would wait for are those of the process before the fork.
+os._exit(0)
 """
 
 
@@ -82,15 +90,22 @@ def modules() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("platform", sorted(LACKING))
-def test_every_module_can_be_imported(platform: str, tmp_path: Path) -> None:
-    names = modules()
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Return for each system the modules that could not be imported, and those that only Linux needs."""
+    folder, names = tmp_path_factory.mktemp("elsewhere"), modules()
     assert len(names) > 200
-    argument = json.dumps([names, platform, LACKING[platform]])
-    done = run_child(
-        [sys.executable, "-c", SCRIPT, argument], cwd=tmp_path, env=arena_environment(tmp_path), deadline=300
-    )
-    failed, linux_only = json.loads(done.stdout.splitlines()[-1])
+    command = [sys.executable, "-c", SCRIPT, json.dumps([names, LACKING])]
+    done = run_child(command, cwd=folder, env=arena_environment(folder), deadline=300)
+    lines = (json.loads(line) for line in done.stdout.splitlines() if line.startswith("["))
+    return {platform: (failed, linux_only) for platform, failed, linux_only in lines}
+
+
+@pytest.mark.parametrize("platform", sorted(LACKING))
+def test_every_module_can_be_imported(
+    platform: str, imported: dict[str, tuple[dict[str, str], list[str]]]
+) -> None:
+    failed, linux_only = imported[platform]
     assert failed == {}
     # These define tables and names, and make no system calls.
     assert set(linux_only) <= {"arena.sandbox.launch.calls", "arena.sandbox.launch.container_paths"}

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from children import arena_environment, run_child
+from preloaded import Wish
 from source_tree import ROOT
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Mapping
+
+    from preloaded import Preloaded
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LESSONS = tuple(
@@ -111,10 +114,13 @@ class Reader:
     _openings: ClassVar[dict[tuple[Path, str], Opening]] = {}
     """Tournaments with which pages begin, by interpreter and command; each is played once, then copied."""
 
-    def __init__(self, folder: Path, python: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, python: Path, env: Mapping[str, str], preloaded: Preloaded | None = None
+    ) -> None:
         """Start in `folder`, with `python` and its neighbours first on PATH."""
         self.folder = folder
         self._python = python
+        self._preloaded = preloaded
         self._env = dict(env)
         self._has_run = False
         """Whether anything was run: later commands may depend on variables and files of those before."""
@@ -158,6 +164,12 @@ class Reader:
         return done
 
     def _run_anew(self, command: str) -> subprocess.CompletedProcess[str]:
+        wish = Wish(command, self.folder, self._env, _DEADLINE)
+        done = None if self._preloaded is None else self._preloaded.run(wish)
+        if done is not None:
+            if done.returncode:
+                raise AssertionError(f"{command} ended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+            return done
         state = Path(self._env["ARENA_HOME"]).with_name("shell-state")
         script = f"{command}\n{_STATE} '{state}'"
         done = run_child(["sh", "-ec", script], cwd=self.folder, env=self._env, deadline=_DEADLINE)
@@ -167,10 +179,16 @@ class Reader:
         return done
 
 
-def reader(folder: Path, python: Path) -> Reader:
-    """Return a reader in an empty folder with the arena of an interpreter's environment, and no network."""
+def reader(folder: Path, python: Path, preloaded: Preloaded | None = None) -> Reader:
+    """Return a reader in an empty folder with the arena of an interpreter's environment, and no network.
+
+    Args:
+        folder: for the reader's folder and what the arena keeps.
+        python: the interpreter.
+        preloaded: runs the commands that need no shell; None runs every command in one.
+    """
     env = {**arena_environment(folder, scripts=python.parent), **_NO_NETWORK}
     env.pop("PIP_FIND_LINKS", None)
     empty = folder / "reader"
     empty.mkdir()
-    return Reader(empty, python, env)
+    return Reader(empty, python, env, preloaded)

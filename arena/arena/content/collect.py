@@ -82,6 +82,7 @@ class Collection:
         """
         root = follow(self.what, folder)
         inside = root if within is None else follow(self.what, within)
+        above = f"{PurePosixPath(prefix)}/" if prefix else ""
         waiting = [("", root)]
         while waiting:
             below, place = waiting.pop()
@@ -92,15 +93,15 @@ class Collection:
                 source = self._within(entry, inside) if entry.is_symlink() else Path(entry.path)
                 if not keeps(path):
                     continue
-                name = str(PurePosixPath(prefix, path))
-                if source.is_dir():
+                # An entry knows without a look at the file whether it is a folder, unless it is a link.
+                if source.is_dir() if entry.is_symlink() else entry.is_dir():
                     # Recognised by its content, because a virtual environment may have any name; it would be
                     # thousands of files.
                     if entry.name not in _SKIPPED and not (source / _VENV).is_file():
-                        self._count(name, 0)
+                        self._count(f"{above}{path}", 0)
                         waiting.append((f"{path}/", source))
                 elif not (_is_compiled(source) or _LITTER.fullmatch(entry.name)):
-                    self._add(name, source)
+                    self._add(f"{above}{path}", source)
 
     def covers(self, path: str) -> bool:
         """Return whether a path of the content is one of its files or a folder that contains one."""

@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import stat
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,8 @@ from arena.content.collect import MAX_BYTES, unreadable
 from arena.errors import PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from arena.content.collect import Collection
 
 
@@ -61,6 +65,8 @@ _FILE, _PROGRAM, _FOLDER = 0o444, 0o555, 0o555
 """Modes of copies; they are readable by all users, because bots of an arena run by root have other users."""
 _CHUNK = 1 << 20
 """Bytes that are hashed and written at once: files of weights need not fit into memory."""
+_SMALL = 1 << 16
+"""Bytes that are read at once of smaller files."""
 # A link put in place of a file after the check is refused, and opening a named pipe does not wait for a
 # writer. No child process inherits a descriptor.
 _OPEN = (
@@ -86,12 +92,42 @@ def hash_collection(collection: Collection, *, remembers: bool = False) -> Inven
     for path, source in sorted(collection.files.items()):
         try:
             # The total was checked when the files were collected, but a file may have grown since.
-            entry = _remembered(path, source) if remembers else _read(path, source, None, left)
+            entry = _remembered(path, source) if remembers else _hash(path, source, left)
         except OSError as error:
             raise unreadable(collection.what, source, error) from error
         left -= entry.size
         entries.append(entry)
     return Inventory(files=tuple(entries), needs=collection.needs)
+
+
+_hashed: ContextVar[dict[tuple[str, Path, tuple[int, ...]], FileEntry] | None] = ContextVar(
+    "_hashed", default=None
+)
+"""Files that were hashed in this block of `hashing_once`, by path, source and status."""
+
+
+@contextmanager
+def hashing_once() -> Generator[None]:
+    """Hash a file only once within a `with` block that enters several bots, unless its status changes.
+
+    All bundled bots have the same files. The block must be short: afterwards each file is read again, because
+    a status has a resolution of milliseconds, and a program that maps a file may change it without a trace.
+    """
+    token = _hashed.set({})
+    try:
+        yield
+    finally:
+        _hashed.reset(token)
+
+
+def _hash(path: str, source: Path, left: int) -> FileEntry:
+    known = _hashed.get()
+    if known is None:
+        return _read(path, source, None, left)
+    key = path, source, _status(source)
+    if key not in known or known[key].size > left:
+        known[key] = _read(path, source, None, left)
+    return known[key]
 
 
 def copy_collection(collection: Collection, folder: Path) -> Inventory:
@@ -151,7 +187,9 @@ def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int
         if not stat.S_ISREG(status.st_mode):
             raise PluginError(f"{source} is no longer a regular file; restore it, or leave it out")
         digest, size = hashlib.sha256(), 0
-        while chunk := os.read(reader, _CHUNK):
+        # A large buffer takes longer than hashing a small file.
+        at_once = min(_CHUNK, max(_SMALL, status.st_size + 1))
+        while chunk := os.read(reader, at_once):
             digest.update(chunk)
             size += len(chunk)
             if size > left:
@@ -166,10 +204,13 @@ def _read(path: str, source: Path, writer: int | None, left: int, *, opened: int
 
 
 def _remembered(path: str, source: Path) -> FileEntry:
+    return _remembered_entry(path, source, *_status(source))
+
+
+def _status(source: Path) -> tuple[int, ...]:
     found = source.lstat()
     # Programs cannot set a file's ctime, so a changed file has another state even if its mtime was set back.
-    state = (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode)
-    return _remembered_entry(path, source, *state)
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_mode
 
 
 _MAX_REMEMBERED = 1 << 14

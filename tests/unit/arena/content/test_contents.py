@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from arena.content import collect, manifest
 from arena.content.collect import Collection
-from arena.content.manifest import MTIME_S, hash_collection
+from arena.content.manifest import MTIME_S, hash_collection, hashing_once
 from arena.content.store import (
     content_folder,
     find_content,
@@ -205,6 +205,53 @@ def test_the_hash_is_that_of_the_bytes_that_were_written(tmp_path: Path) -> None
     assert content.hash != before
     assert read(Path(content.folder))["main.py"] == b"edited"
     assert hash_collection(tree(Path(content.folder))).tree_hash == content.hash
+
+
+def test_bots_that_are_entered_together_have_their_files_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path / "bot", FILES)
+    opened: list[str] = []
+    really = os.open
+
+    def note(path: Path, flags: int, *more: int) -> int:
+        opened.append(Path(path).name)
+        return really(path, flags, *more)
+
+    monkeypatch.setattr("arena.content.manifest.os.open", note)
+    names = sorted(Path(file).name for file in FILES)
+    with hashing_once():
+        before = hash_collection(tree(source))
+        assert hash_collection(tree(source)) == before
+        assert sorted(opened) == names
+    assert hash_collection(tree(source)) == before
+    assert sorted(opened) == sorted(2 * names)
+
+
+def test_a_file_that_is_edited_meanwhile_is_read_again(tmp_path: Path) -> None:
+    """As large as before, and with the old modification time."""
+    source = write(tmp_path / "bot", FILES)
+    main = source / "main.py"
+    with hashing_once():
+        before = hash_collection(tree(source)).tree_hash
+        found = main.stat()
+        # The system notes the times of changes in steps of some milliseconds.
+        time.sleep(0.05)
+        main.write_bytes(b"PRINT(1)\n")
+        os.utime(main, ns=(found.st_atime_ns, found.st_mtime_ns))
+        edited = hash_collection(tree(source)).tree_hash
+    assert edited == hash_collection(tree(source)).tree_hash != before
+
+
+def test_a_file_that_no_longer_fits_is_refused_although_it_was_hashed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collection = tree(write(tmp_path / "bot", FILES))
+    with hashing_once():
+        hash_collection(collection)
+        monkeypatch.setattr(manifest, "MAX_BYTES", 9)
+        with pytest.raises(PluginError, match="leave it out"):
+            hash_collection(collection)
 
 
 @pytest.mark.parametrize("change", ["byte", "mode", "new", "gone", "link"])

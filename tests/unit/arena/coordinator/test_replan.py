@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +12,12 @@ from arena.coordinator import audit as auditing
 from arena.coordinator import joining
 from arena.coordinator.audit import audit, replan
 from arena.coordinator.run_events import MatchFinished
+from once import copy_of
 from stores import tamper
 from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.run_events import Event
@@ -40,12 +42,31 @@ def found_in(sitting: Sitting) -> list[tuple[str, bool]]:
     return list(replan(sitting.store, record, sitting.plan.source))
 
 
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sitting]:
+    """Play an event to its end, once; return it with its store closed, in a folder of its own."""
+    found: dict[str, Sitting] = {}
+
+    def play_once(event: str) -> Sitting:
+        if event not in found:
+            sitting = found[event] = Sitting(tmp_path_factory.mktemp(event) / "cup.db", EVENTS[event])
+            assert sitting.play().state == "finished"
+            assert len(sitting.store.plans.batches(1)) > 1
+            sitting.store.close()
+        return found[event]
+
+    return play_once
+
+
 @pytest.fixture(params=EVENTS)
-def held(begin: Begin, request: pytest.FixtureRequest) -> Sitting:
-    sitting = begin(EVENTS[request.param])
-    assert sitting.play().state == "finished"
-    assert len(sitting.store.plans.batches(1)) > 1
-    return sitting
+def held(
+    played: Callable[[str], Sitting], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Sitting]:
+    was = played(request.param)
+    sitting = Sitting.reopen(copy_of(Path(was.store.path).parent, tmp_path / "held") / "cup.db")
+    sitting.plan = was.plan
+    yield sitting
+    sitting.store.close()
 
 
 def exchange(sitting: Sitting, number: int) -> None:
