@@ -83,8 +83,7 @@ class ClusterRun(ABC):
         self._cluster = cluster
         self._expected = expected
         self._where = place.address
-        # Drawn for each run, so that late messages of an earlier run of the tournament are recognised.
-        self._run = secrets.token_hex(8)
+        self._run = ""
         self._lock = threading.Lock()
         self._roster = Roster(wanted, starts_its_own=cluster is not None)
         self._work: dict[int, SentWork] = {}
@@ -180,6 +179,8 @@ class ClusterRun(ABC):
         if self._gone_since is not None and self._num_sent:
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
+        # Another name with each connection: slots abort for good what came over one that was lost.
+        self._run = secrets.token_hex(8)
         # First: the hub ignores orders of a run that it does not know.
         self._link.send(JoinRun(self._run))
         # A scheduler that was started again knows neither the run nor its order.
@@ -199,7 +200,7 @@ class ClusterRun(ABC):
             self._forget(None)
             lost = list(self._work.values())
             self._work.clear()
-        # Outside the lock, because callbacks of a future run here and may call this pool.
+        # Outside the lock: callbacks of a future run here and may call this pool.
         for work in lost:
             work.set_exception(PoolLostError(f"the scheduler at {self._where} is gone"))
 
@@ -223,8 +224,7 @@ class ClusterRun(ABC):
 
     def _left(self, left: SlotLeft) -> None:
         with self._lock:
-            # In one step with the search for its work, so that `submit` sends it none that would be
-            # overlooked here.
+            # In one step with the search for its work: `submit` must send it none that is overlooked here.
             changed = self._roster.remove(left.slot)
             self._forget(left.slot)
             gone = [work for work in self._work.values() if work.slot == left.slot]
