@@ -226,7 +226,7 @@ class SlotPlayer:
     def _deliver(self, records: list[MatchRecord]) -> None:
         """Send results, with times converted to the clock of the hub."""
         logs, self._logs = self._logs, []
-        self.link.deliver(shifted(records, self.link.clock_offset), logs)
+        self.link.deliver(shifted(records, self.link.clock.ahead), logs)
 
 
 def tell(word: str) -> None:

@@ -15,6 +15,7 @@ from distributed import Worker
 from arena.errors import ArenaError
 from arena.executor.cluster import messages
 from arena.executor.cluster.dask_settings import security_of, set_dask
+from arena.executor.cluster.hub_clock import ASK_S, HubClock
 from arena.executor.cluster.messages import (
     OP,
     PIECE,
@@ -22,6 +23,7 @@ from arena.executor.cluster.messages import (
     Bye,
     ContentPiece,
     Hello,
+    HubTime,
     Over,
     PlayBatch,
     ResultPart,
@@ -106,8 +108,7 @@ class SlotLink:
             folder: folder for files of Dask.
         """
         self.slot = slot
-        self.clock_offset = 0.0
-        """Seconds by which the clock of the hub is ahead of ours."""
+        self.clock = HubClock()
         self.is_ending = False
         """Whether this slot ends after its current match."""
         self._place, self._facts, self._folder = place, facts, folder
@@ -125,7 +126,6 @@ class SlotLink:
         self._reports_each = False
         """Whether each start of the current batch is on its way before its match is played."""
         self._num_parts = 0
-        self._said_hello = 0.0
         self._joined = threading.Event()
 
     def start(self) -> None:
@@ -228,7 +228,7 @@ class SlotLink:
         current = self._current
         if current is None or len(self._worker.batched_stream.buffer) > _MAX_STREAMED:
             return False
-        self._say(Streamed(current[0], data))
+        self._say(Streamed(current[0], data, self.clock.ahead))
         return True
 
     def finish(self, lack: str = "") -> None:
@@ -325,8 +325,8 @@ class SlotLink:
         )
         self._worker.stream_handlers[OP] = self._hear
         async with self._worker:
-            self._said_hello = time.time()
             self._send(encode(Hello(self.slot, self._facts)))
+            self._ask_time()
             await self._worker.finished()
 
     def _hear(self, data: bytes) -> None:
@@ -345,11 +345,14 @@ class SlotLink:
                     self._acked.notify_all()
             case ContentPiece():
                 self._pieces.put(message)
+            case HubTime():
+                self.clock.hear(message)
             case Welcome():
-                now = time.time()
-                # Cristian's algorithm: assumes that the messages took equally long in both directions.
-                self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
+
+    def _ask_time(self) -> None:
+        self._send_now(self.clock.ask())
+        self._loop.call_later(ASK_S, self._ask_time)
 
     def _withdraw(self, batch: tuple[str, int]) -> None:
         """Give a batch back at once if it waits, so that it need not wait for the one that is played."""

@@ -139,15 +139,16 @@ def test_of_matches_that_a_slot_lost_exactly_the_deadly_one_is_reported(
     """They are so short that the first time the deadly one is not reported."""
     deadly_seed = jobs_of(config(*PLAIN, rounds=4))[6].seed_second
     jobs = jobs_of(config("random", f"strange:kill-seed={deadly_seed}", rounds=4))
-    last: list[int] = []
+    last: list[list[int]] = []
     for _ in range(3):
         await_true(lambda: len(pool.slots()) == 2, "no successor")
         slot = pool.slots()[0]
         future = pool.submit(jobs, slot, nothing)
         assert isinstance(future.exception(DEADLINE_S), WorkerLostError)
         assert not pool.results()
-        last.append([began.number for began in pool.news() if began.slot == slot][-1])
-    assert last[1:] == [jobs[6].number] * 2
+        # On a busy machine the first time perhaps no start at all.
+        last.append([began.number for began in pool.news() if began.slot == slot][-1:])
+    assert last[1:] == [[jobs[6].number]] * 2
 
 
 def test_an_abort_ends_matches_that_would_go_on(
