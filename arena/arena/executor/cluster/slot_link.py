@@ -62,8 +62,10 @@ _ACK_S: Final = 0.05
 """Seconds between two looks for an abort while an acknowledgement is awaited."""
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
+_LEAVE_S: Final = 10.0
+"""Longest wait, in seconds, until the last results have reached the hub, and until the farewell is sent."""
 _GOODBYE_S: Final = 0.3
-"""Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
+"""Seconds in which a message travels before the process exits."""
 _POLL_S: Final = 0.1
 """Seconds between two looks for an abort while a piece is awaited."""
 _GROUP: Final = 4
@@ -122,7 +124,7 @@ class SlotLink:
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
-        self._starts = StartReports(self._send_now, lambda: not self._worker.batched_stream.buffer)
+        self._starts = StartReports(self._send_now, self._is_idle)
         self._reports_each = False
         """Whether each start of the current batch is on its way before its match is played."""
         self._num_parts = 0
@@ -276,12 +278,24 @@ class SlotLink:
         self._say(message)
 
     def leave(self) -> None:
-        """Send a farewell, if the hub had answered."""
-        if self.has_joined:
-            self._say(Bye(is_playing=False))
-            # `batched_send` only queues, and the process ends by `os._exit`, which would drop the message:
-            # the hub would then count this slot as lost.
-            time.sleep(_GOODBYE_S)
+        """Send a farewell, if the hub had answered, and wait until it has all results."""
+        if not self.has_joined:
+            return
+        # `batched_send` only queues, and the process ends by `os._exit`, which would drop what is queued:
+        # matches would be played again, and the hub would count this slot as lost.
+        ends_at = time.monotonic() + _LEAVE_S
+        with self._acked:
+            while self._unacked and time.monotonic() < ends_at:
+                self._acked.wait(_ACK_S)
+        self._say(Bye(is_playing=False))
+        self._starts.await_written(_LEAVE_S)
+        time.sleep(_GOODBYE_S)
+
+    def _is_idle(self) -> bool:
+        batched = self._worker.batched_stream
+        # On a slow network messages wait below Dask's buffer, too. A closed connection has no stream.
+        stream = batched.comm.stream
+        return not batched.buffer and (stream is None or not stream.writing())
 
     def _say(self, message: ClusterMessage) -> None:
         self._loop.call_soon_threadsafe(self._send, encode(message))
