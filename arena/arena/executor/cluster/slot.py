@@ -175,6 +175,8 @@ class SlotPlayer:
             must_stop=self.link.must_stop,
             must_abort=self.link.must_abort,
             deliver=self._deliver,
+            # Whatever ends this process later, what is over is not played again.
+            must_deliver=lambda: self.link.reports_each,
             publish=self.link.publish,
             keep=self._keep,
         )

@@ -125,8 +125,8 @@ class SlotLink:
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
         self._starts = StartReports(self._send_now, self._is_idle)
-        self._reports_each = False
-        """Whether each start of the current batch is on its way before its match is played."""
+        self.reports_each = False
+        """Whether each start and result of the current batch is on its way before the next match."""
         self._num_parts = 0
         self._joined = threading.Event()
 
@@ -156,7 +156,7 @@ class SlotLink:
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
-            self._reports_each = isinstance(play, PlayBatch) and play.is_suspect
+            self.reports_each = isinstance(play, PlayBatch) and play.is_suspect
             return play
         return None
 
@@ -187,7 +187,7 @@ class SlotLink:
     def tell_began(self, number: int) -> None:
         """Report that a match of the current batch starts."""
         if self._current is not None:
-            self._starts.note(self._current, number, is_suspect=self._reports_each)
+            self._starts.note(self._current, number, is_suspect=self.reports_each)
 
     def deliver(self, records: list[MatchRecord], logs: Sequence[LogPart] = ()) -> None:
         """Send results of the current batch; block while too many bytes are unacknowledged (backpressure).
