@@ -142,10 +142,16 @@ class Delay:
         self._to, self._delay_s = port, delay_ms / 1000
         self.port = 0
         self._is_ready = threading.Event()
+        self._open: set[asyncio.StreamWriter] = set()
         threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True).start()
         self._is_ready.wait()
 
+    def cut(self) -> None:
+        """Reset all connections; further ones are passed on."""
+        self._loop.call_soon_threadsafe(lambda: [each.transport.abort() for each in self._open])
+
     async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
         server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         self._is_ready.set()
@@ -154,7 +160,10 @@ class Delay:
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._to)
+        ends = {writer, there_writer}
+        self._open |= ends
         await asyncio.gather(self._pump(reader, there_writer), self._pump(there_reader, writer))
+        self._open -= ends
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         waiting: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue()

@@ -36,12 +36,29 @@ def rogue(cluster: PrivateCluster, folder: Path) -> Generator[Slot]:
             process.kill()
 
 
+_HONEST = """
+import time
+real = time.time
+time.time = lambda: real() + {ahead}
+from arena.executor.cluster.slot import main
+main()
+"""
+
+
 @contextmanager
-def honest(cluster: PrivateCluster, folder: Path) -> Generator[tuple[Slot, subprocess.Popen[str]]]:
-    """Run a slot of another machine; yield it with its process, which prints to a pipe."""
+def honest(
+    cluster: PrivateCluster, folder: Path, ahead: float = 0.0
+) -> Generator[tuple[Slot, subprocess.Popen[str]]]:
+    """Run a slot of another machine; yield it with its process, which prints to a pipe.
+
+    Args:
+        cluster: what it joins.
+        folder: for its temporary files.
+        ahead: seconds by which the clock of its machine is ahead of ours.
+    """
     setup = _setup(cluster, folder, "honest")
     with subprocess.Popen(  # noqa: S603 - our own program
-        own_python("-m", "arena.executor.cluster.slot"),
+        own_python("-c", _HONEST.format(ahead=ahead)),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

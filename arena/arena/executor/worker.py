@@ -61,6 +61,8 @@ class SlotCallbacks(NamedTuple):
     """Polled before each move; if true, the running match ends."""
     deliver: Callable[[list[MatchRecord]], None] | None = None
     """Receives results while their batch continues; None returns all of them at its end."""
+    must_deliver: Callable[[], bool] = lambda: False
+    """Polled before each match; if true, the results of earlier ones are delivered before it starts."""
     publish: Callable[[bytes], bool] | None = None
     """Receives messages of a `MatchStreamer` and never blocks; None streams no match."""
     keep: Callable[[LogPart], None] = write_part
@@ -131,7 +133,8 @@ def play_batch(jobs: Sequence[Job], control: Control) -> list[MatchRecord]:
     ends_at = began + BATCH_S
     for job in jobs:
         now = time.monotonic()
-        if records and callbacks.deliver is not None and (control.is_watched or now - delivered_at >= PART_S):
+        is_due = control.is_watched or now - delivered_at >= PART_S or callbacks.must_deliver()
+        if records and callbacks.deliver is not None and is_due:
             # Before the next match, not after each one: quick matches are delivered together, four times a
             # second.
             callbacks.deliver(records)

@@ -17,11 +17,13 @@ from arena.executor.cluster.messages import (
     OP,
     Ack,
     AskStatus,
+    AskTime,
     Begun,
     Bye,
     ContentPiece,
     FromSlot,
     Hello,
+    HubTime,
     JoinRun,
     MachineRemark,
     MachineState,
@@ -199,6 +201,8 @@ class ClusterHub(SchedulerPlugin):
                 self._cache.forget(message.content)
             case Bye():
                 guest.bye = message
+            case AskTime():
+                self._tell_slot(address, HubTime(message.at, time.time()))
 
     def _pass_up(
         self,
@@ -234,15 +238,13 @@ class ClusterHub(SchedulerPlugin):
         self._addresses[slot] = address
         # A machine keeps its counts while all its slots are gone; its facts may have changed since.
         self._machines.setdefault(slot.machine, _Machine(facts)).facts = facts
-        # Both members correct their clocks by that of the hub; see `SlotLink.clock_offset`.
-        now = time.time()
-        self._tell_slot(address, Welcome(now))
+        self._tell_slot(address, Welcome())
         for name, run in self._runs.items():
             # A slot that joins during a stop must not start what was sent before it.
             if run.order:
                 self._tell_slot(address, RunOrder(name, run.order))
         for client in self._clients():
-            self._tell_client(client, SlotJoined(slot, facts, now))
+            self._tell_client(client, SlotJoined(slot, facts))
 
     def _hear_coordinator(self, client: str, data: bytes) -> None:
         message = messages.of_coordinator(data)
@@ -251,9 +253,8 @@ class ClusterHub(SchedulerPlugin):
                 # If the run lost its connection before, its order and its unacknowledged bytes no longer
                 # count.
                 self._runs[message.run] = _Run(client)
-                now = time.time()
                 for guest in self._guests.values():
-                    self._tell_client(client, SlotJoined(guest.slot, guest.facts, now))
+                    self._tell_client(client, SlotJoined(guest.slot, guest.facts))
             case ToSlot():
                 self._pass_down(client, message)
             case RunOrder():
@@ -266,6 +267,8 @@ class ClusterHub(SchedulerPlugin):
                 self._remark(client, message)
             case AskStatus():
                 self._tell_client(client, Status(self._states()))
+            case AskTime():
+                self._tell_client(client, HubTime(message.at, time.time()))
 
     def _order(self, client: str, order: RunOrder) -> None:
         run = self._runs.get(order.run)

@@ -14,7 +14,7 @@ from arena.executor.cluster.facts import WorkerFacts
 from arena.executor.logs import LogPart
 from arena.executor.shards import ShardTask
 from arena.executor.slots import Slot
-from arena_db.records import MatchRecord
+from arena_db.records import LiveEvent, MatchRecord
 
 OP = "arena"
 """Dask's name for the arena's messages, the same in all four directions."""
@@ -99,6 +99,8 @@ class Streamed(ClusterMessage, frozen=True):
 
     run: str
     data: bytes
+    ahead: float
+    """Seconds by which the clock of the hub is ahead of the one of their times."""
 
 
 class Want(ClusterMessage, frozen=True):
@@ -125,14 +127,30 @@ class Bye(ClusterMessage, frozen=True):
     """Whether it ends during a match, because its run was aborted."""
 
 
+# Sent by slots and coordinators, and the answer of the hub:
+
+
+class AskTime(ClusterMessage, frozen=True):
+    """A request for the time of the hub."""
+
+    at: float
+    """The clock of who asks, in seconds since 1970."""
+
+
+class HubTime(ClusterMessage, frozen=True):
+    """The answer to `AskTime`."""
+
+    asked_at: float
+    """The time in the request."""
+    now: float
+    """The clock of the hub, in seconds since 1970."""
+
+
 # Sent by the hub to a slot:
 
 
 class Welcome(ClusterMessage, frozen=True):
     """The answer to `Hello`."""
-
-    now: float
-    """The clock of the hub, in seconds since 1970."""
 
 
 class Ack(ClusterMessage, frozen=True):
@@ -243,8 +261,6 @@ class SlotJoined(ClusterMessage, frozen=True):
 
     slot: Slot
     facts: WorkerFacts
-    now: float
-    """The clock of the hub, in seconds since 1970."""
 
 
 class SlotLeft(ClusterMessage, frozen=True):
@@ -290,10 +306,12 @@ class Status(ClusterMessage, frozen=True):
     machines: tuple[MachineState, ...]
 
 
-SlotSays = Hello | Begun | ResultPart | Over | ShardPart | ShardOver | Streamed | Want | Spoilt | Bye
-HubTellsSlot = Welcome | Ack | PlayBatch | RunShard | Withdraw | RunOrder | ContentPiece
-CoordinatorSays = JoinRun | ToSlot | RunOrder | Taken | MachineRemark | AskStatus | ContentPiece
-HubTellsCoordinator = SlotJoined | SlotLeft | FromSlot | Want | Status
+SlotSays = (
+    Hello | Begun | ResultPart | Over | ShardPart | ShardOver | Streamed | Want | Spoilt | Bye | AskTime
+)
+HubTellsSlot = Welcome | HubTime | Ack | PlayBatch | RunShard | Withdraw | RunOrder | ContentPiece
+CoordinatorSays = JoinRun | ToSlot | RunOrder | Taken | MachineRemark | AskStatus | ContentPiece | AskTime
+HubTellsCoordinator = SlotJoined | SlotLeft | FromSlot | Want | Status | HubTime
 
 _encoder = msgspec.msgpack.Encoder()
 _of_slot = msgspec.msgpack.Decoder[SlotSays](SlotSays)
@@ -363,6 +381,13 @@ def shifted(records: list[MatchRecord], ahead: float) -> list[MatchRecord]:
     if abs(ahead) <= _CLOCK_S:
         return records
     return [dataclasses.replace(record, started_at=record.started_at + ahead) for record in records]
+
+
+def shifted_events(events: list[LiveEvent], ahead: float) -> list[LiveEvent]:
+    """Return events of running matches with times by another clock; see `shifted`."""
+    if abs(ahead) <= _CLOCK_S:
+        return events
+    return [dataclasses.replace(event, t=event.t + ahead) for event in events]
 
 
 def encode(message: ClusterMessage) -> bytes:

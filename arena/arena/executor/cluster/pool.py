@@ -25,8 +25,10 @@ from arena.executor.cluster.messages import (
     decode_records,
     encode,
     shifted,
+    shifted_events,
 )
-from arena.executor.cluster.run_link import ClusterRun, SentWork
+from arena.executor.cluster.run_link import ClusterRun
+from arena.executor.cluster.sent_work import SentWork
 from arena.executor.job import cached_game
 from arena.executor.logs import LogPart, match_file, write_part
 from arena.executor.prints import file_name
@@ -215,7 +217,8 @@ class ClusterPool(ClusterRun):
     def _said(self, slot: Slot, message: SlotSays, size: int) -> None:
         match message:
             case Streamed():
-                for event in decode_events(message.data):
+                events = decode_events(message.data)
+                for event in shifted_events(events, message.ahead - self._clock.ahead):
                     self._events.put(event)
             # Without the lock: only this thread removes work, and `submit` adds it in one step.
             case Begun() | ResultPart() | Over():
@@ -263,7 +266,7 @@ class ClusterPool(ClusterRun):
             return
         batch.num_played += len(records)
         # From the clock of the hub, which all slots use, to that of this machine.
-        records = shifted(records, -self._ahead)
+        records = shifted(records, -self._clock.ahead)
         # The logs are written with the results, in the thread of the run: a slow disk must not delay
         # messages.
         self._parts.put(_AcceptedPart(records, logs_of(part.logs, batch.jobs), size))

@@ -55,7 +55,10 @@ class PrivateCluster:
         try:
             address = self._read_address()
             facts = find_facts(slots, 0.0)
-            setup = SupervisorSetup(address=address, keys=str(keys), facts=facts, parent=os.getpid())
+            # All its slots are on this machine, so no speed is compared.
+            setup = SupervisorSetup(
+                address=address, keys=str(keys), facts=facts, parent=os.getpid(), measures_speed=False
+            )
             self._supervisor = self._start("supervisor", setup)
         except BaseException:
             # The constructor fails, so `close` will never be called.

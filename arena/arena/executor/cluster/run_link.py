@@ -6,9 +6,8 @@ import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
-from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -16,9 +15,11 @@ from arena.errors import ArenaError
 from arena.executor.channel import drain
 from arena.executor.cluster.coordinator_link import CoordinatorLink
 from arena.executor.cluster.facts import find_lack, median_speed
+from arena.executor.cluster.hub_clock import HubClock
 from arena.executor.cluster.messages import (
     ContentPiece,
     FromSlot,
+    HubTime,
     JoinRun,
     MachineRemark,
     RunOrder,
@@ -37,22 +38,11 @@ if TYPE_CHECKING:
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import HubTellsCoordinator, SlotSays
     from arena.executor.cluster.private import PrivateCluster
+    from arena.executor.cluster.sent_work import SentWork
     from arena.executor.slots import Slot
 
 GONE_S: Final = 600.0
 """Seconds without a scheduler after which the run stops."""
-
-
-class SentWork(Future[Any], ABC):
-    """Work at a slot: a batch of matches, or a shard of self-play."""
-
-    def __init__(self, number: int, slot: Slot) -> None:
-        super().__init__()
-        self.number, self.slot = number, slot
-
-    @abstractmethod
-    def give_back(self) -> None:
-        """End the work without a result, because its slot ended before starting it."""
 
 
 class ClusterRun(ABC):
@@ -83,15 +73,14 @@ class ClusterRun(ABC):
         self._cluster = cluster
         self._expected = expected
         self._where = place.address
-        # Drawn for each run, so that late messages of an earlier run of the tournament are recognised.
-        self._run = secrets.token_hex(8)
+        self._run = ""
         self._lock = threading.Lock()
         self._roster = Roster(wanted, starts_its_own=cluster is not None)
         self._work: dict[int, SentWork] = {}
         self._num_sent = 0
         self._order = ""
         self._gone_since: float | None = time.monotonic()
-        self._ahead = 0.0
+        self._clock = HubClock()
         self._notes: SimpleQueue[str] = SimpleQueue()
 
     def _connect(self) -> None:
@@ -124,6 +113,8 @@ class ClusterRun(ABC):
     def notes(self) -> list[str]:
         """Return the notes on machines since the last call."""
         found = drain(self._notes)
+        if self._clock.is_due:
+            self._link.send(self._clock.ask())
         with self._lock:
             news = self._roster.news() if self._gone_since is None else ""
         return [*found, news] if news else found
@@ -180,8 +171,11 @@ class ClusterRun(ABC):
         if self._gone_since is not None and self._num_sent:
             self._notes.put(f"the scheduler at {self._where} is back")
         self._gone_since = None
+        # Another name for each connection: slots abort for good what was sent over one that was lost.
+        self._run = secrets.token_hex(8)
         # Sent first, because the hub ignores orders of a run that it does not know.
         self._link.send(JoinRun(self._run))
+        self._link.send(self._clock.ask())
         # A scheduler that was started again knows neither the run nor its order.
         if self._order:
             self._link.send(RunOrder(self._run, self._order))
@@ -199,7 +193,7 @@ class ClusterRun(ABC):
             self._forget(None)
             lost = list(self._work.values())
             self._work.clear()
-        # Outside the lock, because callbacks of a future run here and may call this pool.
+        # Outside the lock: callbacks of a future run here and may call this pool.
         for work in lost:
             work.set_exception(PoolLostError(f"the scheduler at {self._where} is gone"))
 
@@ -208,13 +202,13 @@ class ClusterRun(ABC):
             case FromSlot():
                 self._hear_slot(message)
             case SlotJoined():
-                # It includes the message's transit time; `shifted` ignores differences of that size.
-                self._ahead = message.now - time.time()
                 with self._lock:
                     changed = self._roster.add(message.slot, message.facts)
                 self._remark(changed)
             case SlotLeft():
                 self._left(message)
+            case HubTime():
+                self._clock.hear(message)
             case Want():
                 # Reading from the disk must not delay the messages that follow.
                 self._link.in_background(lambda: self._piece(message))
@@ -223,8 +217,7 @@ class ClusterRun(ABC):
 
     def _left(self, left: SlotLeft) -> None:
         with self._lock:
-            # Under one lock with the search for its work, so that `submit` cannot send the slot work in
-            # between.
+            # Under one lock with the search for its work: `submit` cannot send the slot work in between.
             changed = self._roster.remove(left.slot)
             self._forget(left.slot)
             gone = [work for work in self._work.values() if work.slot == left.slot]

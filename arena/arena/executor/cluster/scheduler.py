@@ -6,6 +6,7 @@ import asyncio
 import logging
 import signal
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -33,11 +34,43 @@ _FILES: Final = 65_536
 and a third while it joins."""
 
 
+_TICK_S: Final = 1.0
+"""Seconds between two looks at the clock."""
+_PAUSE_S: Final = 2.0
+"""Seconds by which a look may be late without the process having slept."""
+
+
 class QuietScheduler(Scheduler):
     """A scheduler without an HTTP server, which would open an unexpected port."""
 
+    _looked_at = 0.0
+
     def start_http_server(self, *_: Any, **__: Any) -> None:  # noqa: ANN401 - Dask's
         """Start no server."""
+
+    async def check_worker_ttl(self) -> None:
+        """Remove slots that are silent for too long."""
+        self.look_at_clock()
+        await super().check_worker_ttl()
+
+    async def watch_clock(self) -> None:
+        """Look at the clock again and again."""
+        while True:
+            self.look_at_clock()
+            await asyncio.sleep(_TICK_S)
+
+    def look_at_clock(self) -> None:
+        """Notice that this process slept, or that the clock was set: for that time no slot was silent.
+
+        A computer that wakes up would otherwise find that all slots are lost, and that the running matches
+        are to blame.
+        """
+        now = time.time()
+        slept = now - self._looked_at - _TICK_S if self._looked_at else 0.0
+        self._looked_at = now
+        if abs(slept) > _PAUSE_S:
+            for state in self.workers.values():
+                state.last_seen = min(now, state.last_seen + slept)
 
 
 def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
@@ -74,7 +107,9 @@ def run_scheduler(place: SchedulerPlace, tell: Callable[[str], None]) -> None:
         async with scheduler:
             # The address it has now: port 0 is replaced by the port that the system chose.
             tell(scheduler.address)
+            watching = asyncio.create_task(scheduler.watch_clock())
             await ended.wait()
+            watching.cancel()
 
     with workspace() as folder:
         try:

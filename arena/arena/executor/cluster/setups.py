@@ -45,6 +45,8 @@ class SupervisorSetup(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes of contents that this machine keeps."""
     gpus: tuple[str, ...] = ()
     """Ids of the GPUs of the first slots, one each, in the format of CUDA_VISIBLE_DEVICES."""
+    measures_speed: bool = True
+    """Whether the speed in `facts` is measured again now and then; if not, it is 0."""
     parent: int = 0
     """Id of the process with which it ends; 0 for none."""
 

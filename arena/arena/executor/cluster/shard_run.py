@@ -17,7 +17,8 @@ from arena.executor.cluster.messages import (
     ToSlot,
     encode,
 )
-from arena.executor.cluster.run_link import ClusterRun, SentWork
+from arena.executor.cluster.run_link import ClusterRun
+from arena.executor.cluster.sent_work import SentWork
 from arena.executor.shards import MAX_RESULT
 from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
 

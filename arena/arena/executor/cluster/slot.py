@@ -179,6 +179,8 @@ class SlotPlayer:
             must_stop=self.link.must_stop,
             must_abort=self.link.must_abort,
             deliver=self._deliver,
+            # Whatever ends this process later, what is over is not played again.
+            must_deliver=lambda: self.link.reports_each,
             publish=self.link.publish,
             keep=self._keep,
         )
@@ -230,7 +232,7 @@ class SlotPlayer:
     def _deliver(self, records: list[MatchRecord]) -> None:
         """Send results, with times converted to the clock of the hub."""
         logs, self._logs = self._logs, []
-        self.link.deliver(shifted(records, self.link.clock_offset), logs)
+        self.link.deliver(shifted(records, self.link.clock.ahead), logs)
 
 
 def tell(word: str) -> None:

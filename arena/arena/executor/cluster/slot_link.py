@@ -15,6 +15,7 @@ from distributed import Worker
 from arena.errors import ArenaError
 from arena.executor.cluster import messages
 from arena.executor.cluster.dask_settings import security_of, set_dask
+from arena.executor.cluster.hub_clock import ASK_S, HubClock
 from arena.executor.cluster.messages import (
     OP,
     PIECE,
@@ -22,6 +23,7 @@ from arena.executor.cluster.messages import (
     Bye,
     ContentPiece,
     Hello,
+    HubTime,
     Over,
     PlayBatch,
     ResultPart,
@@ -60,8 +62,10 @@ _ACK_S: Final = 0.05
 """Seconds between two checks for an abort while an acknowledgement is awaited."""
 _PIECE_S: Final = 60.0
 """Seconds to wait for a piece of a content, 4 MiB: enough at 70 kB/s."""
+_LEAVE_S: Final = 10.0
+"""Longest wait, in seconds, until the last results have reached the hub, and until the farewell is sent."""
 _GOODBYE_S: Final = 0.3
-"""Seconds in which the farewell leaves Dask's send buffer (it collects for 2 ms) before the process exits."""
+"""Seconds in which a message travels before the process exits."""
 _POLL_S: Final = 0.1
 """Seconds between two checks for an abort while a piece is awaited."""
 _GROUP: Final = 4
@@ -107,8 +111,7 @@ class SlotLink:
             folder: folder for files of Dask.
         """
         self.slot = slot
-        self.clock_offset = 0.0
-        """Seconds by which the clock of the hub is ahead of ours."""
+        self.clock = HubClock()
         self.is_ending = False
         """Whether this slot ends after its current match."""
         self._place, self._facts, self._folder = place, facts, folder
@@ -122,11 +125,10 @@ class SlotLink:
         self._current: tuple[str, int] | None = None
         self._unacked: dict[tuple[str, int, int], int] = {}
         self._acked = threading.Condition()
-        self._starts = StartReports(self._send_now, lambda: not self._worker.batched_stream.buffer)
-        self._reports_each = False
-        """Whether each start in the current batch must be sent before the match is played."""
+        self._starts = StartReports(self._send_now, self._is_idle)
+        self.reports_each = False
+        """Whether each start and result of the current batch must be sent before the next match is played."""
         self._num_parts = 0
-        self._said_hello = 0.0
         self._joined = threading.Event()
 
     def start(self) -> None:
@@ -155,7 +157,7 @@ class SlotLink:
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
-            self._reports_each = isinstance(play, PlayBatch) and play.is_suspect
+            self.reports_each = isinstance(play, PlayBatch) and play.is_suspect
             return play
         return None
 
@@ -186,7 +188,7 @@ class SlotLink:
     def tell_began(self, number: int) -> None:
         """Report that a match of the current batch starts."""
         if self._current is not None:
-            self._starts.note(self._current, number, is_suspect=self._reports_each)
+            self._starts.note(self._current, number, is_suspect=self.reports_each)
 
     def deliver(self, records: list[MatchRecord], logs: Sequence[LogPart] = ()) -> None:
         """Send results of the current batch; block while too many bytes are unacknowledged (backpressure).
@@ -229,7 +231,7 @@ class SlotLink:
         current = self._current
         if current is None or len(self._worker.batched_stream.buffer) > _MAX_STREAMED:
             return False
-        self._say(Streamed(current[0], data))
+        self._say(Streamed(current[0], data, self.clock.ahead))
         return True
 
     def finish(self, lack: str = "") -> None:
@@ -277,12 +279,24 @@ class SlotLink:
         self._say(message)
 
     def leave(self) -> None:
-        """Send a farewell, if the hub had answered."""
-        if self.has_joined:
-            self._say(Bye(is_playing=False))
-            # `batched_send` only queues, and the process ends by `os._exit`, which would drop the message:
-            # the hub would then count this slot as lost.
-            time.sleep(_GOODBYE_S)
+        """Send a farewell, if the hub had answered, and wait until it has all results."""
+        if not self.has_joined:
+            return
+        # `batched_send` only queues, and the process ends by `os._exit`, which would drop what is queued:
+        # matches would be played again, and the hub would count this slot as lost.
+        ends_at = time.monotonic() + _LEAVE_S
+        with self._acked:
+            while self._unacked and time.monotonic() < ends_at:
+                self._acked.wait(_ACK_S)
+        self._say(Bye(is_playing=False))
+        self._starts.await_written(_LEAVE_S)
+        time.sleep(_GOODBYE_S)
+
+    def _is_idle(self) -> bool:
+        batched = self._worker.batched_stream
+        # On a slow network messages wait below Dask's buffer, too. A closed connection has no stream.
+        stream = batched.comm.stream
+        return not batched.buffer and (stream is None or not stream.writing())
 
     def _say(self, message: ClusterMessage) -> None:
         self._loop.call_soon_threadsafe(self._send, encode(message))
@@ -326,8 +340,8 @@ class SlotLink:
         )
         self._worker.stream_handlers[OP] = self._hear
         async with self._worker:
-            self._said_hello = time.time()
             self._send(encode(Hello(self.slot, self._facts)))
+            self._ask_time()
             await self._worker.finished()
 
     def _hear(self, data: bytes) -> None:
@@ -346,11 +360,14 @@ class SlotLink:
                     self._acked.notify_all()
             case ContentPiece():
                 self._pieces.put(message)
+            case HubTime():
+                self.clock.hear(message)
             case Welcome():
-                now = time.time()
-                # Cristian's algorithm: assumes that the messages took equally long in both directions.
-                self.clock_offset = message.now - (now + self._said_hello) / 2
                 self._joined.set()
+
+    def _ask_time(self) -> None:
+        self._send_now(self.clock.ask())
+        self._loop.call_later(ASK_S, self._ask_time)
 
     def _withdraw(self, batch: tuple[str, int]) -> None:
         """Return a batch at once if it is still queued, instead of after the one that is played."""

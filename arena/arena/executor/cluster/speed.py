@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import subprocess
 import time
+from itertools import pairwise
 from typing import Final
 
 from arena.own_python import own_python
@@ -19,6 +20,8 @@ _PATIENCE_S = 120.0
 """Timeout of a measurement in seconds; the first one compiles the code."""
 AGAIN_S: Final = 30 * 60.0
 """Seconds between two measurements of an idle machine."""
+SOON_S: Final = 60.0
+"""Seconds to the second measurement: at the time of the first one the machine may have been starting, too."""
 QUIET_S: Final = 10.0
 """Seconds without work before a measurement: between two batches of a run, all slots may be idle for a
 moment."""
@@ -34,11 +37,12 @@ def measure_speed(seconds: float = _MEASURE_S) -> float:
 
     game = load_game("connect-four")
     random_matches(game, 1, 1)  # compiles the code, or loads it from the cache
-    num, began = 0, time.perf_counter()
-    while (elapsed := time.perf_counter() - began) < seconds:
-        random_matches(game, _CHUNK, num)
-        num += _CHUNK
-    return num / elapsed / REFERENCE
+    times = [time.perf_counter()]
+    while times[-1] - times[0] < seconds:
+        random_matches(game, _CHUNK, _CHUNK * len(times))
+        times.append(time.perf_counter())
+    # The median, since this process may be stopped once for a second; other work on the core slows each call.
+    return _CHUNK / statistics.median(after - before for before, after in pairwise(times)) / REFERENCE
 
 
 class Measurement:
@@ -81,11 +85,19 @@ class Measurement:
 class SpeedWatch:
     """Measures a machine again while it is idle: its processor may be throttled, or busy with other work."""
 
-    def __init__(self, slots: int, speed: float) -> None:
-        """Begin with `speed`, which was measured just now; 0 disables all measurements."""
+    def __init__(self, slots: int, speed: float, *, measures: bool = True) -> None:
+        """Begin with the speed of the start, which was measured just now; 0 if it could not be.
+
+        Args:
+            slots: number of processes that measure.
+            speed: the speed that the cluster knows.
+            measures: whether to measure at all.
+        """
         self._slots = slots
         self._speed = speed
-        self._measured_at = self._busy_at = time.monotonic()
+        self._measures = measures
+        self._busy_at = time.monotonic()
+        self._due_at = self._busy_at + SOON_S
         self._running: Measurement | None = None
 
     def look(self, *, is_idle: bool) -> float | None:
@@ -95,20 +107,20 @@ class SpeedWatch:
             is_idle: whether no slot has work at the moment. Work that arrives ends a measurement, which would
                 slow the work and be wrong.
         """
-        if not self._speed:
+        if not self._measures:
             return None
         now = time.monotonic()
         if not is_idle:
             self._busy_at = now
             self.cancel()
         elif self._running is None:
-            if now - self._measured_at >= AGAIN_S and now - self._busy_at >= QUIET_S:
+            if now >= self._due_at and now - self._busy_at >= QUIET_S:
                 self._running = Measurement(self._slots)
         elif self._running.is_over():
             found, self._running = self._running.result(), None
             # Also after a failure, so that a machine that cannot be measured is not tried again at once.
-            self._measured_at = now
-            if found and abs(found / self._speed - 1) > CHANGE:
+            self._due_at = now + AGAIN_S
+            if abs(found - self._speed) > CHANGE * self._speed and found:
                 self._speed = found
                 return found
         return None

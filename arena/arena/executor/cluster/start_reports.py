@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from itertools import groupby
@@ -27,14 +28,15 @@ _LOOK_S: Final = 0.001
 class StartReports:
     """The starts of matches that were not reported yet; one thread plays, another one sends."""
 
-    def __init__(self, send: Callable[[Begun], None], has_sent: Callable[[], bool]) -> None:
+    def __init__(self, send: Callable[[Begun], None], is_idle: Callable[[], bool]) -> None:
         """Prepare; `start` follows in the thread of the connection.
 
         Args:
             send: queues a message for the hub; called in the thread of the connection.
-            has_sent: returns whether all queued messages were written.
+            is_idle: returns whether no message waits that was queued; one that is just being written may
+                be missing for a turn of the loop.
         """
-        self._send, self._has_sent = send, has_sent
+        self._send, self._is_idle = send, is_idle
         self._starts: deque[tuple[tuple[str, int], int]] = deque()
         self._is_due = False
         """Whether the thread of the connection has been asked to report what is in `_starts`."""
@@ -57,7 +59,7 @@ class StartReports:
         self._starts.append((batch, number))
         if is_suspect:
             self._loop.call_soon_threadsafe(self.report)
-            self._await_sent()
+            self.await_written(_SEND_S)
         # Waking the other thread for each match would cost a short one a tenth of its time.
         elif not self._is_due:
             self._is_due = True
@@ -84,9 +86,22 @@ class StartReports:
             else:
                 self.report()
 
-    def _await_sent(self) -> None:
-        ends_at = time.monotonic() + _SEND_S
-        while (self._starts or not self._has_sent()) and time.monotonic() < ends_at:
+    def await_written(self, seconds: float) -> None:
+        """Wait, at most so long, until all queued messages are on their way; called in the thread that plays.
+
+        What is on its way arrives even if this process is killed.
+        """
+        ends_at = time.monotonic() + seconds
+        # What this thread has asked the other one to send is queued after a turn of the loop.
+        self._await_turn(ends_at)
+        while not self._is_idle() and time.monotonic() < ends_at:
             time.sleep(_LOOK_S)
-        # The last message leaves the buffer a moment before it is written to the socket.
-        time.sleep(_LOOK_S)
+        # Dask takes messages from its buffer in one turn and writes them in the next one. On a busy machine
+        # that may be much later, so no time would be long enough; and the first turn may be the present one.
+        self._await_turn(ends_at)
+        self._await_turn(ends_at)
+
+    def _await_turn(self, ends_at: float) -> None:
+        has_turned = threading.Event()
+        self._loop.call_soon_threadsafe(has_turned.set)
+        has_turned.wait(max(0.0, ends_at - time.monotonic()))

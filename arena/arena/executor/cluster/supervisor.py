@@ -157,7 +157,7 @@ class Supervisor:
         self._tell = tell
         self._num_signals = 0
         self._machine = machine_id()
-        self._watch = SpeedWatch(setup.facts.slots, setup.facts.speed)
+        self._watch = SpeedWatch(setup.facts.slots, setup.facts.speed, measures=setup.measures_speed)
 
     def run(self) -> None:
         """Keep the slots running; the first SIGTERM or SIGINT lets matches end, the second kills them.

@@ -18,7 +18,7 @@ from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import wanted_of_shards
 from arena.executor.cluster.messages import PIECE
 from arena.executor.cluster.private import PrivateCluster
-from arena.executor.cluster.run_link import SentWork
+from arena.executor.cluster.sent_work import SentWork
 from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.shards import ShardCall, ShardTask, blob_hash

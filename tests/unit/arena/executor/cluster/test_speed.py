@@ -17,13 +17,16 @@ from arena.executor.cluster.coordinator_link import ask_status
 from arena.executor.cluster.facts import find_facts
 from arena.executor.cluster.private import PrivateCluster
 from arena.executor.cluster.setups import SupervisorSetup
-from arena.executor.cluster.speed import Measurement, SpeedWatch, measure_speed
+from arena.executor.cluster.speed import SOON_S, Measurement, SpeedWatch, measure_speed
 from arena.executor.cluster.supervisor import SlotProcess, Supervisor
+from arena.games.kernels import bulk
 from arena.own_python import own_python
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
+
+    from arena_plugins import Game
 
 DEADLINE_S = 60.0
 MINUTE = 60.0
@@ -38,7 +41,7 @@ class Changed(speed.Measurement):
     def result(self):
         return 1.5
 
-speed.AGAIN_S = speed.QUIET_S = 0.5
+speed.SOON_S = speed.AGAIN_S = speed.QUIET_S = 0.5
 speed.Measurement = Changed
 main()
 """
@@ -90,9 +93,54 @@ def _looks(watch: SpeedWatch, num: int) -> list[float | None]:
     return [watch.look(is_idle=True) for _ in range(num)]
 
 
+def begin(clock: Clock) -> SpeedWatch:
+    """Return a watch that has just measured, as at the start."""
+    watch, before = SpeedWatch(3, 1.0), Known.results
+    Known.results = [1.0]
+    clock.now += SOON_S
+    _looks(watch, 3)
+    Known.results = before
+    return watch
+
+
+def test_a_machine_that_was_busy_when_it_started_is_measured_soon_again(clock: Clock) -> None:
+    Known.results = [1.0]
+    watch = SpeedWatch(3, 0.7)
+    clock.now += SOON_S - 1
+    assert _looks(watch, 3) == [None] * 3
+    clock.now += 1
+    assert _looks(watch, 3) == [None, None, 1.0]
+
+
+def test_a_machine_that_could_not_be_measured_is_measured_later(clock: Clock) -> None:
+    Known.results = [0.0, 0.9]
+    watch = SpeedWatch(3, 0.0)
+    clock.now += SOON_S
+    assert _looks(watch, 3) == [None] * 3
+    clock.now += 30 * MINUTE
+    assert _looks(watch, 3) == [None, None, 0.9]
+
+
+def test_a_process_that_is_stopped_once_is_no_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    play, num = bulk.random_matches, 0
+
+    def stumble(game: Game, matches: int, seed: int) -> object:
+        nonlocal num
+        num += 1
+        if num == 20:
+            time.sleep(2.0)
+        return play(game, matches, seed)
+
+    alone = measure_speed(0.3)
+    monkeypatch.setattr(bulk, "random_matches", stumble)
+    # A machine that others use, too, may be twice as slow the second time; the pause alone makes it ten
+    # times.
+    assert measure_speed(0.6) > alone / 5
+
+
 def test_an_idle_machine_is_measured_every_half_hour(clock: Clock) -> None:
     Known.results = [1.04, 1.06, 1.06, 0.0, 0.9]
-    watch = SpeedWatch(3, 1.0)
+    watch = begin(clock)
     clock.now += 29 * MINUTE
     assert _looks(watch, 3) == [None] * 3
     assert not Known.running
@@ -114,7 +162,7 @@ def test_an_idle_machine_is_measured_every_half_hour(clock: Clock) -> None:
 
 def test_work_ends_a_measurement_and_puts_it_off(clock: Clock) -> None:
     Known.results = [2.0]
-    watch = SpeedWatch(3, 1.0)
+    watch = begin(clock)
     clock.now += 30 * MINUTE
     watch.look(is_idle=True)
     assert Known.running == 1
@@ -127,8 +175,8 @@ def test_work_ends_a_measurement_and_puts_it_off(clock: Clock) -> None:
     assert _looks(watch, 3) == [None, None, 2.0]
 
 
-def test_a_machine_without_speed_is_never_measured(clock: Clock) -> None:
-    watch = SpeedWatch(3, 0.0)
+def test_a_machine_whose_speed_does_not_matter_is_never_measured(clock: Clock) -> None:
+    watch = SpeedWatch(3, 0.0, measures=False)
     clock.now += 300 * MINUTE
     assert _looks(watch, 3) == [None] * 3
     assert not Known.running

@@ -25,9 +25,9 @@ class Connection:
 
     def __init__(self) -> None:
         self.sent: list[Begun] = []
-        self.unwritten = 0
+        self.waiting = self.unwritten = 0
         self.loop = asyncio.new_event_loop()
-        self.reports = StartReports(self._send, lambda: not self.unwritten)
+        self.reports = StartReports(self._send, lambda: not self.waiting)
         self.reports.start(self.loop)
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
@@ -38,9 +38,16 @@ class Connection:
 
     def _send(self, begun: Begun) -> None:
         self.sent.append(begun)
+        self.waiting += 1
         self.unwritten += 1
-        # As in Dask, a sent message is written some time later.
-        self.loop.call_later(0.01, self._write)
+        # As in Dask, a sent message is queued for some time, and written one turn of the loop later.
+        self.loop.call_later(0.01, self._take)
+
+    def _take(self) -> None:
+        self.waiting -= 1
+        # The machine is busy, so the thread of the loop is not run for a while.
+        self.loop.call_soon(time.sleep, 0.02)
+        self.loop.call_soon(self._write)
 
     def _write(self) -> None:
         self.unwritten -= 1

@@ -1,0 +1,78 @@
+"""What follows when a connection to the scheduler is lost while it lives on, and when it sleeps."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from concurrent.futures import wait
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from arena.executor.cluster import private
+from arena.executor.cluster.key_files import SchedulerPlace
+from arena.executor.cluster.pool import ClusterPool
+from arena.executor.cluster.private import PrivateCluster
+from arena.executor.slots import PoolLostError, WorkerLostError
+from arena.own_python import own_python
+from cluster_pools import DEADLINE_S, SIX, WANTED, await_true, begin, joined, nothing, slot_pids, waiting
+from loopback_machines import Delay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from cluster_pools import JobsOf
+
+SCHEDULER = """
+from arena.executor.cluster import dask_settings
+dask_settings._SETTINGS["distributed.scheduler.worker-ttl"] = "2s"
+from arena.executor.cluster.scheduler import main
+main()
+"""
+SILENT_S = 5.0
+"""Dask waits for ten heartbeats, too."""
+
+
+def test_a_run_goes_on_over_another_connection(
+    jobs_of: JobsOf, cluster: PrivateCluster, tmp_path: Path
+) -> None:
+    line = Delay(int(cluster.place.address.rpartition(":")[2]), 0)
+    place = SchedulerPlace(f"tls://127.0.0.1:{line.port}", cluster.place.key)
+    with closing(ClusterPool(place, WANTED)) as pool:
+        await_true(lambda: len(pool.slots()) == 2, "slots do not join")
+        future = begin(pool, waiting(jobs_of, tmp_path), pool.slots()[0])
+        line.cut()
+        assert isinstance(future.exception(DEADLINE_S), PoolLostError)
+        (tmp_path / "gate").touch()
+        await_true(lambda: len(pool.slots()) == 2, "no connection is made again")
+        played: set[int] = set()
+        for slot in pool.slots():
+            # A slot may be killed meanwhile, since its match was aborted.
+            wait([pool.submit(jobs_of(SIX), slot, nothing)], DEADLINE_S)
+            played |= {record.number for part in pool.results() for record in part}
+        assert played == {1, 2, 3, 4, 5, 6}
+
+
+def test_a_scheduler_that_slept_does_not_take_its_slots_for_silent(
+    jobs_of: JobsOf, cluster: PrivateCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del cluster  # its environment
+
+    def own(*words: str) -> list[str]:
+        return own_python("-c", SCHEDULER) if words[-1].endswith(".scheduler") else own_python(*words)
+
+    monkeypatch.setattr(private, "own_python", own)
+    with closing(PrivateCluster(1, tmp_path)) as short, joined(short, 1) as pool:
+        (slot,) = pool.slots()
+        future = begin(pool, waiting(jobs_of, tmp_path), slot)
+        os.kill(short.pids[0], signal.SIGSTOP)
+        time.sleep(SILENT_S + 2)
+        os.kill(short.pids[0], signal.SIGCONT)
+        time.sleep(3)
+        assert not future.done()
+        assert pool.slots() == [slot]
+        os.kill(slot_pids(short)[0], signal.SIGSTOP)
+        assert isinstance(future.exception(DEADLINE_S), WorkerLostError), "a silent slot is lost"
+        os.kill(slot_pids(short)[0], signal.SIGKILL)
