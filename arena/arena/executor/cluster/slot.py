@@ -79,6 +79,12 @@ class Jobs:
         Raises:
             ArenaError: this machine cannot play them; the message says what it lacks.
         """
+        if play.templates:
+            # The hub aborts each run at its end. A worker machine may live for weeks, and a large round robin
+            # has tens of MB of templates.
+            self._templates = {
+                key: job for key, job in self._templates.items() if not self._link.was_aborted(key[0])
+            }
         for number, data in play.templates.items():
             self._templates[play.run, number] = _decode_job(data)
         used = {row.template for row in play.rows}

@@ -151,7 +151,7 @@ class SlotLink:
             if self._waiting.pop((play.run, play.batch), None) is None:
                 # It was withdrawn meanwhile; `_withdraw` has reported its end.
                 continue
-            if self._orders.get(play.run) == "abort":
+            if self.was_aborted(play.run):
                 # It was queued behind the aborted work, and its run waits for its end.
                 self._give_back(play)
                 continue
@@ -183,7 +183,11 @@ class SlotLink:
     def must_abort(self) -> bool:
         """Return whether the running match must end now."""
         current = self._current
-        return current is not None and self._orders.get(current[0]) == "abort"
+        return current is not None and self.was_aborted(current[0])
+
+    def was_aborted(self, run: str) -> bool:
+        """Return whether a run was aborted, or has ended."""
+        return self._orders.get(run) == "abort"
 
     def tell_began(self, number: int) -> None:
         """Report that a match of the current batch starts."""

@@ -29,6 +29,7 @@ class Coordinator:
 
     def __init__(self, home: Path, be_at: Callable[[Path], None]) -> None:
         self.num_asked = 0
+        self.ended: set[str] = set()
         self._home, self._be_at = home, be_at
 
     def ask_piece(self, content: str, piece: int) -> bytes:
@@ -37,6 +38,9 @@ class Coordinator:
         data = read_piece(content, piece)
         self._be_at(self._home / "slot")
         return data
+
+    def was_aborted(self, run: str) -> bool:
+        return run in self.ended
 
     def say(self, _: object) -> None:
         raise AssertionError("nothing was damaged")
@@ -58,6 +62,9 @@ class Slot:
         self.coordinator = Coordinator(tmp_path, be_at)
         self._jobs = Jobs(cast("SlotLink", self.coordinator), 1 << 40, None)
         self._num_runs = 0
+
+    def kept_runs(self) -> set[str]:
+        return {run for run, _ in self._jobs._templates}  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - its memory is not seen otherwise
 
     def first_of(self, tier: str, margin_ms: int = 0) -> Competitor:
         """Return the first bot of the job, as the slot starts it for another run."""
@@ -91,6 +98,15 @@ def test_a_bot_of_an_earlier_run_without_isolation_is_fetched(slot: Slot) -> Non
     assert place.startswith(str(home()))
     assert Path(place).is_dir()
     assert slot.first_of("T0").place == ""
+
+
+def test_templates_of_runs_that_ended_are_dropped(slot: Slot) -> None:
+    for _ in range(3):
+        slot.first_of("T0")
+    slot.coordinator.ended |= {"run 1", "run 3"}
+    assert slot.kept_runs() == {"run 1", "run 2", "run 3"}
+    slot.first_of("T0")
+    assert slot.kept_runs() == {"run 2", "run 4"}
 
 
 def test_a_bot_that_was_fetched_must_still_be_installed_to_run_in_process(
