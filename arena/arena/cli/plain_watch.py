@@ -215,7 +215,7 @@ def _print_health(health: Health, before: Health, view: LiveView) -> Health:
         silence = duration_text(time.time() - health.heartbeat_t)
         _say(f"{name} silent: no sign of life from the process that plays it for {silence}")
     elif before.is_silent and not health.is_silent:
-        _say(f"{name} goes on")
+        _say(f"{name} continues")
     return health
 
 
