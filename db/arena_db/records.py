@@ -43,7 +43,7 @@ class BotRecord:
     distribution: str
     """Name of the Python distribution that provides it."""
     version: str
-    """The version of that distribution."""
+    """The version of `distribution`."""
     files: str
     """JSON object: file name to SHA-256, for its weights and the files named in its options."""
     content: str = ""
