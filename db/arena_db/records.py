@@ -246,7 +246,7 @@ class Tally(NamedTuple):
     """Identity of the bot that moved first."""
     second: str
     first_seat: int
-    """Its seat in the tournament: one identity may hold two seats in a `match`."""
+    """Seat of `first` in the tournament: one identity may have two seats in a `match`."""
     second_seat: int
     outcome: str
     termination: str
