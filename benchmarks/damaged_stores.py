@@ -249,7 +249,7 @@ def earlier(path: Path, state: State, place: int) -> dict[str, str]:
 
 
 def judged(path: Path, right: dict[str, str]) -> tuple[str, list[str]]:
-    """Run everything on a damaged store, in a process of its own; return a verdict and the violations."""
+    """Run all commands on a damaged store, in a process of its own; return a verdict and the violations."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_judge, args=(path, right, theirs))

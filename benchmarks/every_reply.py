@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _SIDES = ("first", "second")
 _MOST = 10_000_000
-"""Number of positions; those of one ply are in memory, with about a quarter of a kilobyte each."""
+"""Default maximum number of positions; those of one ply are in memory, about 250 bytes each."""
 _INTERRUPTED = 130
 
 

@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=200, help="simulated Swiss tournaments per row")
     parser.add_argument(
-        "--seeds", type=int, default=200, help="simulated events of each kind for the table of winners"
+        "--seeds", type=int, default=200, help="simulated tournaments of each kind for the table of winners"
     )
     parser.add_argument("--bots", type=int, default=24, help="number of bots of a Swiss tournament")
     parser.add_argument("--deviation", type=float, default=250.0, help="of their strengths, Elo")

@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="seconds during which events are written")
     parser.add_argument("--kills", type=int, default=2, help="times the server is killed meanwhile")
     parser.add_argument(
-        "--stops", type=int, default=50, help="processes that run an event and are stopped and replaced"
+        "--stops", type=int, default=50, help="processes that run a tournament and are stopped and replaced"
     )
     parser.add_argument(
         "--rows", type=int, default=10_000, help="matches of one save, by COPY and row by row"

@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 class Held(NamedTuple):
-    """How matches are played."""
+    """The conditions of the matches: store, number, executor, and where the opponent is found."""
 
     store: Path
     matches: int

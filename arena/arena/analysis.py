@@ -108,7 +108,7 @@ class Analysis(NamedTuple):
     judge: str = SOLVER
     """`solver`, or the spec of the bot that judged the match."""
     identity: str = ""
-    """The identity of that bot; empty for the solver, whose values are exact."""
+    """The identity of the judging bot; empty for the solver, whose values are exact."""
 
 
 def analyse_position(

@@ -71,7 +71,7 @@ def load(name: str) -> Any:  # noqa: ANN401 - peers are optional and have no typ
 
 
 class Peer(NamedTuple):
-    """A way to play."""
+    """Random play with another framework."""
 
     module: str
     """The module that must be installed."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     """Returns, for each position in order, the actions that may be chosen there; none if the bot resigns."""
 
 _BYTES = 2
-"""Type of an action in a sequence; the largest board has 676 actions."""
+"""Bytes of an action in a sequence; the largest board has 676 actions."""
 
 
 class Open(NamedTuple):
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     longest: int
     """Plies of the longest line."""
     first: dict[str, bytes]
-    """A shortest line with each of these results."""
+    """By result for the player, a shortest line that ends with it."""
 
 
 class Walk:

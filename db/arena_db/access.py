@@ -45,7 +45,7 @@ _PATIENCE_S: Final = 60.0
 _FIRST_PAUSE_S: Final = 0.05
 """Seconds before the second attempt; each later pause is twice as long."""
 _LONGEST_PAUSE_S: Final = 1.0
-"""Maximum seconds between two attempts, so that a run goes on soon after the server is back."""
+"""Maximum seconds between two attempts, so that a run continues soon after the server is back."""
 
 _SHORT_MS: Final = 1000
 """Milliseconds that a save waits for the lock if results wait in files already."""

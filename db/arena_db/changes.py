@@ -110,7 +110,7 @@ class StoredChanges:
     ) -> Entrant:
         """Enter a bot in a tournament, or again at its old seat; return it with its seat.
 
-        A complete plan is reopened, so that the tournament can go on.
+        A complete plan is reopened, so that the tournament can continue.
 
         Args:
             tournament: its id.

@@ -72,10 +72,10 @@ class _Kind:
         self.same = same
         """See `row_hash.same_of`; None if a bot or a text is missing."""
         self.half = half
-        """None if these matches do not count in ratings."""
+        """None if matches of this kind do not count in ratings."""
         self.is_as_planned = is_as_planned
         self.num = 0
-        """Number of these matches that are not void."""
+        """Number of matches of this kind that are not void."""
 
 
 class MatchReading:

@@ -71,7 +71,7 @@ def merge(
     Args:
         source: a snapshot of the other store.
         target: holds the write lock.
-        where: the other store, for messages and to record where a tournament can go on.
+        where: the other store, for messages and to record where a tournament can continue.
         only: id of the only tournament in the other store; None for all.
         moves: whether the tournament leaves the other store, so that it is not a copy here.
 

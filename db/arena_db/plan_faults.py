@@ -151,7 +151,7 @@ def _counts(tournament: int | None = None) -> Select[*tuple[Any, ...]]:
     final = select(func.count()).where(of_own, matches.c.is_final == 1).scalar_subquery()
     dropped = select(func.count()).where(own, planned.c.state == "dropped").scalar_subquery()
     told = (tournaments.c.name, tournaments.c.num_planned, tournaments.c.num_done, tournaments.c.num_dropped)
-    # A play ends when its person says so, whatever is left of its plan.
+    # A session ends when its person says so, whatever is left of its plan.
     is_finished = (tournaments.c.state == "finished") & (tournaments.c.type != "play")
     counted = select(*told, size, done, dropped, final, is_finished).where(chosen)
     return counted.order_by(tournaments.c.id)

@@ -219,14 +219,14 @@ class StoredPlans:
         encounter: int,
         running: Collection[int] = (),
     ) -> int:
-        """Store what an encounter decided while the plan goes on; return how many matches were dropped.
+        """Store the decision of an encounter in a plan that continues; return the number of dropped matches.
 
         The encounter's remaining matches are no longer needed. It waits for the write lock for at most a
         second.
 
         Args:
             tournament: its id.
-            decision: what the tournament decided.
+            decision: the decision, as text.
             num_more: number of matches of the complete plan besides those of this encounter.
             encounter: its number.
             running: numbers of running matches, which are not dropped.
@@ -284,17 +284,17 @@ class StoredPlans:
             return plan_rows.list_lengths(connection, tournament)
 
     def play_time(self, tournament: int, encounter: int) -> float:
-        """Return the total duration of the final matches of an encounter, in seconds."""
+        """Return the total duration of an encounter's matches that need no further attempt, in seconds."""
         with self._access.read_of(tournament) as connection:
             return plan_rows.play_time(connection, tournament, encounter)
 
     def results(
         self, tournament: int, *, after: int, last: int, limit: int | None = None
     ) -> list[PairedResult]:
-        """Return the final matches with ids above `after` and up to `last` as schedules read them, by id.
+        """Return matches as schedules read them, by id: those with ids in `(after, last]` that are final.
 
-        A stored match never changes, so a reader needs each id only once. With `limit`, at most that many are
-        returned.
+        A match is final if it needs no further attempt. A stored match never changes, so a reader needs each
+        id only once. With `limit`, at most that many are returned.
         """
         with self._access.read_of(tournament) as connection:
             return plan_rows.list_results(connection, tournament, (after, last), limit)

@@ -72,7 +72,10 @@ class BatchRecord:
 
 
 class PairedResult(NamedTuple):
-    """The part of a final match that a schedule reads; a tuple, as there may be hundreds of thousands."""
+    """The part of a final match, one without further attempts, that a schedule reads.
+
+    It is a tuple, because there may be hundreds of thousands.
+    """
 
     id: int
     """Id of the match."""

@@ -176,7 +176,7 @@ def close_plan(
 
 
 class Decision(NamedTuple):
-    """What an encounter decided while the plan goes on."""
+    """The decision of an encounter in a plan that continues after it."""
 
     encounter: int
     """Its number."""
@@ -257,7 +257,7 @@ def last_match(connection: Connection, tournament: int) -> int:
 
 
 def play_time(connection: Connection, tournament: int, encounter: int) -> float:
-    """Return the total duration of the final matches of an encounter, in seconds."""
+    """Return the total duration of an encounter's matches that need no further attempt, in seconds."""
     here = (planned.c.tournament_id == matches.c.tournament_id) & (planned.c.number == matches.c.number)
     query = (
         select(func.sum(matches.c.duration_ms))
@@ -274,7 +274,10 @@ def play_time(connection: Connection, tournament: int, encounter: int) -> float:
 def list_results(
     connection: Connection, tournament: int, ids: tuple[int, int], limit: int | None = None
 ) -> list[PairedResult]:
-    """Return the final matches of a tournament with ids in `(after, last]`, by id, at most `limit`."""
+    """Return the matches of a tournament that need no further attempt, with ids in `(after, last]`, by id.
+
+    With `limit`, at most that many are returned.
+    """
     after, last = ids
     here = matches.c.tournament_id
     is_void = exists().where(voids.c.match_id == matches.c.id, voids.c.undone_change.is_(None))

@@ -46,13 +46,13 @@ class OpeningTally(NamedTuple):
     is_first: bool
     """Whether one of the bots moved first."""
     is_second: bool
-    """Whether one of them moved second."""
+    """Whether one of the bots moved second."""
     opening_hash: int
     """60-bit hash of the opening."""
     outcome: str
     num_matches: int
     sample: int
-    """Id of the oldest of these matches."""
+    """Id of the oldest of the counted matches."""
 
 
 class LostMatch(NamedTuple):

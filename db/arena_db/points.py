@@ -40,7 +40,7 @@ class RatingPoint(NamedTuple):
 
     num_matches: int
     last_match: int
-    """Id of the last of these matches."""
+    """Id of the last of the `num_matches` matches."""
     ratings: tuple[SeatRating, ...]
     """Ratings of the bots that had played, by seat."""
     ended_at: float = 0.0

@@ -43,7 +43,7 @@ class BotRecord:
     distribution: str
     """Name of the Python distribution that provides it."""
     version: str
-    """The version of that distribution."""
+    """The version of `distribution`."""
     files: str
     """JSON object: file name to SHA-256, for its weights and the files named in its options."""
     content: str = ""
@@ -246,7 +246,7 @@ class Tally(NamedTuple):
     """Identity of the bot that moved first."""
     second: str
     first_seat: int
-    """Its seat in the tournament: one identity may hold two seats in a `match`."""
+    """Seat of `first` in the tournament: one identity may have two seats in a `match`."""
     second_seat: int
     outcome: str
     termination: str

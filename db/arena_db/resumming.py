@@ -169,7 +169,7 @@ def _derive(connection: Connection, first: int, last: int) -> None:
 
 
 def _derived(connection: Connection, first: int, last: int) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield derived and stored number of plies and hash of the opening of matches, and the id."""
+    """Yield for each match the derived plies and opening hash, the stored ones, and its id."""
     names = ("id", "tournament_id", "actions", "num_opening", "num_plies", "opening_hash")
     own = matches.c.id.between(first, last)
     found: Select[*tuple[Any, ...]] = select(*(matches.c[name] for name in names)).where(own)

@@ -67,7 +67,7 @@ class Store:
     leases: StoredLeases
     """The processes that run tournaments."""
     commands: StoredCommands
-    """Commands to these processes, and their answers."""
+    """Commands to the processes that run tournaments, and their answers."""
     events: StoredEvents
     """Live events, which viewers follow."""
     tokens: StoredTokens

@@ -244,7 +244,12 @@ class SumProof:
     def read_clusters(
         self, connection: Connection, products: dict[int, int], kinds: dict[tuple[int, ...], int]
     ) -> bool:
-        """Multiply the numbers of stored clusters by encounter, and count clusters with equal shares.
+        """Read the stored clusters: multiply their field elements by encounter, and count equal clusters.
+
+        Args:
+            connection: reads one snapshot of the store.
+            products: the product of each encounter, by its number in the clusters; updated.
+            kinds: number of clusters of each kind, which have the same share in the sums; updated.
 
         Returns:
             Whether each row agrees with the move sequences of its cluster.

@@ -61,7 +61,7 @@ class Moment(NamedTuple):
 
     num_matches: int
     last_match: int
-    """Id of the last of these matches."""
+    """Id of the last of the `num_matches` matches."""
     sums: list[EncounterSums]
 
 
@@ -75,7 +75,7 @@ class SideSums:
     moves_hash: int = 0
     """Hash of the moves of the first stored match."""
     same: int = 0
-    """Number of matches with these moves."""
+    """Number of matches with the moves of `moves_hash`."""
     most: int = 0
     """Number of matches with the most frequent move sequence."""
 

@@ -43,10 +43,10 @@ _COUNTED: Final = [
 
 
 class Origin(NamedTuple):
-    """The store that a merged tournament came from; it can go on only there."""
+    """The store that a merged tournament came from; it can continue only there."""
 
     source: str
-    """The file of that store, as named at the time of the merge."""
+    """The file of the other store, as named at the time of the merge."""
     merged_at: float
     """UTC seconds."""
 

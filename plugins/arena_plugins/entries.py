@@ -41,7 +41,7 @@ class Entry(NamedTuple):
     distribution: str
     """The name of the distribution that declares it."""
     version: str
-    """The version of that distribution."""
+    """The version of `distribution`."""
     folder: str = ""
     """The distribution's private folder, first on the bot's path; empty in the arena's own environment."""
     digest: str = ""

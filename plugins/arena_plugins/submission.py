@@ -5,7 +5,7 @@ from __future__ import annotations
 KAGGLE = "kaggle"
 """The bot that runs Kaggle submissions."""
 FILE = "file"
-"""The option of that bot that names the submission."""
+"""The option of the bot `kaggle` that names the submission."""
 MAIN = "main.py"
 """The file that defines the agent, at the top of a submission."""
 PLACE = "/kaggle_simulations/agent"

@@ -84,7 +84,7 @@ def test_ctrl_c_stores_what_was_played_and_resume_plays_the_rest(
 def test_stop_from_another_shell(running: subprocess.Popen[str], tmp_path: Path) -> None:
     stop = run_child([*ARENA, "stop", "cup-7", "--now"], cwd=tmp_path, env=arena_environment(tmp_path))
     assert stop.stdout.startswith("asked cup-7 to stop: ")
-    assert stop.stdout.endswith("; to go on later: arena resume cup-7\n")
+    assert stop.stdout.endswith("; to continue later: arena resume cup-7\n")
     out, err = running.communicate(timeout=DEADLINE)
     assert running.returncode == 3, err
     assert out.splitlines()[-1] == INTERRUPTED

@@ -214,11 +214,11 @@ def test_a_pause_from_another_process(place: Place, started: Launched) -> None:
     until("a match is being played", lambda: watcher.sees(_is_played))
     said = arena("pause", "match-1")
     assert said.startswith("asked match-1 to pause: no new match begins"), said
-    assert said.endswith("to go on: arena resume match-1\n"), said
+    assert said.endswith("to continue: arena resume match-1\n"), said
     until("it is paused", lambda: watcher.sees(lambda view: view.progress.state == "paused"))
     place.gate.touch()
     until("the match has ended", lambda: watcher.sees(lambda view: view.progress.done == 1))
-    assert arena("resume", "match-1").startswith("asked match-1 to go on: ")
+    assert arena("resume", "match-1").startswith("asked match-1 to continue: ")
     until("all is played", lambda: watcher.sees(lambda view: view.progress.done == 12))
     until("the process has ended", lambda: started.poll() is not None)
     assert started.poll() == 0, started.complaint()

@@ -77,7 +77,7 @@ class Refuted(NamedTuple):
 
 
 def plain_order() -> NDArray[np.int64]:
-    """Return weights that make `merit` twice `promise`."""
+    """Return the weights of the plain order: the `merit` of a move is then twice its `promise`."""
     order = np.zeros((2, NUM_WEIGHTS), np.int64)
     order[:, :NUM_FEATURES] = PLAIN
     return order.reshape(-1)

@@ -67,9 +67,9 @@ SCREENS: Final = (
 )
 """Name of the picture, and the keys that lead to it; the replay is judged and shows its first mistake."""
 CUP: Final = (("bracket", ("4", "home")),)
-"""The same for the knockout."""
+"""Pictures of the knockout, and the keys that lead to them."""
 SWISS: Final = (("places", ("2",)),)
-"""The same for the Swiss tournament."""
+"""Pictures of the Swiss tournament, and the keys that lead to them."""
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ class MeasuredEvent(NamedTuple):
     ends: float
     """Whether the interval of the gap between best and worst contains the truth, 1 or 0."""
     bias: float
-    """This gap minus the true one, Elo."""
+    """Estimated minus true gap between best and worst, Elo."""
     square: float
     """Mean squared error of ratings, Elo squared."""
     width: float

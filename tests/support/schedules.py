@@ -80,7 +80,7 @@ def play_in_flight(
     """Play a tournament with `pairs` pairs at once; return the number of matches that were begun.
 
     Args:
-        event: a new event.
+        event: a new tournament.
         pairs: in flight at once, 1 or more.
         points: points of the lower seat in every match that may be planned.
         seconds: duration of each of them.

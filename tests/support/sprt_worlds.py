@@ -32,7 +32,7 @@ WORLDS = {
 NUM_OPENINGS = 972
 """Drawn positions of Connect Four after six plies."""
 _QUANTILES = 801
-"""Number of openings that represent all in a mean over them."""
+"""Number of quantiles of the openings' bias over which a mean over all openings is computed."""
 
 
 def pair_laws(elo: float, z: FloatArray, world: World) -> FloatArray:

@@ -24,7 +24,7 @@ def entrants() -> None:
 
 
 def _entrant_arguments(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the arguments that choose a bot of an event, and the reason."""
+    """Add the arguments that choose a bot of a tournament, and the reason."""
     for add in (
         db_option,
         click.option("--reason", required=True, metavar="TEXT", help="Why; kept with the change."),

@@ -120,7 +120,7 @@ def follow_plain(
             standings = batch.facts.get("standings")
             if not has_standings and isinstance(standings, StandingsView):
                 has_standings = True
-                # Like the dashboard: by place in events that have places.
+                # Like the dashboard: by place in tournaments that have places.
                 ranked = batch.facts.get("by_place")
                 is_by_place = isinstance(ranked, StandingsView)
                 for line in standings_lines(ranked if is_by_place else standings, is_by_place=is_by_place):
@@ -187,7 +187,7 @@ def _print_view(
 
 
 def _print_news(batch: FeedUpdate, view: LiveView, number: int | None) -> LiveView:
-    """Print people's decisions, and the progress of the event if it has changed."""
+    """Print people's decisions, and the progress of the tournament if it has changed."""
     before, view = view, with_news(view, batch, view)
     if number is None and view.progress.goal != before.progress.goal and batch.view is None:
         _say(progress_line(view.progress))
@@ -215,7 +215,7 @@ def _print_health(health: Health, before: Health, view: LiveView) -> Health:
         silence = duration_text(time.time() - health.heartbeat_t)
         _say(f"{name} silent: no sign of life from the process that plays it for {silence}")
     elif before.is_silent and not health.is_silent:
-        _say(f"{name} goes on")
+        _say(f"{name} continues")
     return health
 
 

@@ -75,7 +75,7 @@ _MACHINE = "Machine"
     help='Moves played before the match begins, as in "4 4 3".',
 )
 @click.option("--name", cls=RichOption, panel=_MATCH, metavar="ID", default="", help="By default play-N.")
-@click.option("--attach", cls=RichOption, panel=_MATCH, metavar="ID", help="Continue a stored play.")
+@click.option("--attach", cls=RichOption, panel=_MATCH, metavar="ID", help="Continue a stored session.")
 @click.option(
     "--isolation",
     type=click.Choice(["auto", "none", "T1", "T2", "T3"]),
@@ -114,7 +114,7 @@ def play(
 ) -> int:
     """Play against BOT, with undo and hints; every match is stored, but only --rated ones are rated."""
     if (bot is None) == (attach is None):
-        raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to go on with a play")
+        raise click.UsageError("give a BOT to play (arena bots list), or --attach ID to continue a session")
     from arena.cli.playing import coordinate, play_by_lines
     from arena.coordinator.client import Link
     from arena.person.session_config import make_play, play_config, words_of

@@ -107,9 +107,9 @@ def serve(options: _ServeOptions, *, db: str | None) -> None:
     from arena.serve import server
 
     settings = options.settings(db)
-    # Report problems with the store before printing a link. A server may be started before the first event,
-    # so the default store is created here; a path given with --db must exist, so that a mistyped one creates
-    # nothing.
+    # Report problems with the store before printing a link. A server may be started before the first
+    # tournament, so the default store is created here; a path given with --db must exist, so that a mistyped
+    # one creates nothing.
     is_first = db is None and not has_store()
     with open_store(db, read_only=not is_first, create=is_first) as store:
         name = store.place.name

@@ -262,7 +262,7 @@ def _stop_tournament(tournament: str | None, db: str | None, *, now: bool) -> No
             return
     answer = ask(db, record.id, AbortRun() if now else StopRun())
     again = "play --attach" if record.type == "play" else "resume"
-    say(f"asked {record.name} to stop: {answer}; to go on later: arena {again} {record.name}")
+    say(f"asked {record.name} to stop: {answer}; to continue later: arena {again} {record.name}")
 
 
 def _pause_tournament(tournament: str | None, db: str | None) -> None:
@@ -278,7 +278,7 @@ def _pause_tournament(tournament: str | None, db: str | None) -> None:
         say(f"{record.name} is {record.state}; nothing is running", err=True)
         return
     answer = ask(db, record.id, PauseRun())
-    say(f"asked {record.name} to pause: {answer}; to go on: arena resume {record.name}")
+    say(f"asked {record.name} to pause: {answer}; to continue: arena resume {record.name}")
 
 
 def _goes_on(tournament: str | None, db: str | None) -> bool:
@@ -307,7 +307,7 @@ def _unpause_tournament(tournament: str | None, db: str | None) -> bool:
         record = find_event(store, tournament, unfinished=True)
         if state_of(store, record) != "paused":
             return False
-    say(f"asked {record.name} to go on: {ask(db, record.id, ResumeRun())}")
+    say(f"asked {record.name} to continue: {ask(db, record.id, ResumeRun())}")
     return True
 
 
@@ -322,9 +322,7 @@ def _unpause_training(name: str) -> bool:
         return False
     folder, _ = find_run(name)
     if not is_paused(folder, time.time()):
-        raise ConfigError(
-            f"the training run {name} is not paused; arena train --resume {name} goes on with it"
-        )
+        raise ConfigError(f"the training run {name} is not paused; arena train --resume {name} continues it")
     return _order_training(name, "resume")
 
 

@@ -213,7 +213,7 @@ def print_places(rows: Sequence[PlaceRow], form: str) -> None:
 
 
 def print_event(tables: EventTables | None) -> None:
-    """Print the bracket and the table by place of an event that has them, each after an empty line."""
+    """Print the bracket and the table by place of a tournament that has them, each after an empty line."""
     if tables is None:
         return
     if tables.bracket:

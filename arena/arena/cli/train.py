@@ -144,7 +144,7 @@ def _sit(folder: Path, settings: RunSettings, db: str | None, keys: str | None, 
         with _view_of(quiet=quiet) as view:
             product = sit(folder, settings, view, db=db, keys=keys)
     except Stopped:
-        say(f"Training was stopped. To go on: arena train --resume {folder.name}", err=True)
+        say(f"Training was stopped. To continue: arena train --resume {folder.name}", err=True)
         return Exit.STOPPED
     except ArenaError:
         drop_if_empty(folder)

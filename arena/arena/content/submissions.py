@@ -119,7 +119,7 @@ _MAX_END = 1 << 20
 _MAGIC_AT = 257
 """Offset of the magic number in a tar header."""
 _MAGIC_BYTES = 8
-"""Length of that number and the version after it."""
+"""Length of the magic number in a tar header and of the version after it."""
 _ZIP, _TAR, _GZIP = "zip", "tar", "gzip"
 # A zip file begins with a member, or, if it has none, with the end record.
 _KINDS = (

@@ -288,18 +288,18 @@ class Link:
     """
 
     def __init__(self, db: str | None, words: Sequence[str]) -> None:
-        """Prepare a play; nothing is started yet.
+        """Prepare a session; nothing is started yet.
 
         Args:
             db: path of the store; None for the default.
-            words: the command of the coordinator; for a stored play the result of `again`.
+            words: the command of the coordinator; for a stored session the result of `again`.
         """
         self.db = db
         """Path of the store; None for the default."""
         self.record: TournamentRecord | None = None
-        """The play, once it has begun."""
+        """The stored session, once it has begun."""
         self.news: tuple[str, ...] = ()
-        """What the coordinator reported about the bot when the play began, a sentence each."""
+        """What the coordinator reported about the bot when the session began, a sentence each."""
         self.first_match = 1
         """Number of the first match of this link's coordinator. Viewers may still see an earlier match
         running if its coordinator was killed."""
@@ -327,9 +327,9 @@ class Link:
         return self._is_held
 
     def begin(self, is_wanted: Callable[[], bool] = lambda: True) -> TournamentRecord:
-        """Start a coordinator and wait until the play is stored; continue one that has begun before.
+        """Start a coordinator and wait until the session is stored; continue one that has begun before.
 
-        A stored play may have a living coordinator if only its screen was killed.
+        A stored session may have a living coordinator if only its screen was killed.
 
         Raises:
             NotStartedError: the coordinator ended; the text says why.
@@ -340,20 +340,20 @@ class Link:
             if (held := attach(self.db, words[-1])) is not None:
                 self.record, self._launched = held, None
                 return held
-            # Read before the start: the coordinator holds the play before it has planned the next match.
+            # Read before the start: the coordinator holds the session before it has planned the next match.
             self.first_match = 1 + self._count_matches(words[-1])
         launched = start(words, db=self.db)
         try:
             self.record = follow(launched, is_wanted)
         except NotStartedError:
-            # No screen is left to end the coordinator, which would hold the play for minutes.
+            # No screen is left to end the coordinator, which would hold the session for minutes.
             launched.end()
             raise
         self._launched, self.news = launched, launched.news()
         return self.record
 
     def _count_matches(self, name: str) -> int:
-        """Return the number of matches of a stored play; 0 if there is none."""
+        """Return the number of matches of a stored session; 0 if there is none."""
         with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:
             record = store.tournaments.find(name)
             return 0 if record is None else record.num_planned
@@ -366,11 +366,11 @@ class Link:
             ArenaError: the command cannot be sent, or will not be answered.
         """
         if self.record is None:
-            return "the play has not begun"
+            return "the session has not begun"
         return ask(self.db, self.record.id, command, is_wanted=is_wanted)
 
     def leave(self, *, number: int, is_rated: bool) -> None:
-        """End the play without waiting for it: a rated match is resigned, any other one does not count."""
+        """End the session without waiting for it: a rated match is resigned, any other one does not count."""
         if self.record is None or not self.is_alive:
             return
         with suppress(ArenaError), open_store(self.db, read_only=True, create=False) as store:

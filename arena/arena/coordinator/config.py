@@ -340,10 +340,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def refusals(config: str) -> tuple[Refusal, ...]:
-    """Return the bots that a stored tournament left out; empty for a play.
+    """Return the bots that a stored tournament left out; empty for a session.
 
     Args:
-        config: the stored TOML of a tournament or of a play.
+        config: the stored TOML of a tournament or of a session.
     """
     return msgspec.convert(tomllib.loads(config).get("refused", []), tuple[Refusal, ...])
 

@@ -95,7 +95,7 @@ class EventPublisher:
         self._num_failures = 0
         self._state_is_due = True
         self._next_beat = self._next_flush = self._next_sample = clock()
-        # In a play every end of a match is published.
+        # In a session every end of a match is published.
         self._sample_s = 0.0 if tournament.type == "play" else _SAMPLE_S
         self._counts: deque[tuple[float, int]] = deque()
         self._leaves_out = False

@@ -31,7 +31,7 @@ def goal_line(
         store: contains the tournament.
         record: its present record.
         tables: its standings, if they are known already.
-        event: its tables by place, if they are known already.
+        event: the tournament's tables by place, if they are known already.
 
     Raises:
         ArenaError: the stored configuration or decision cannot be parsed.

@@ -24,13 +24,13 @@ def held_by(record: TournamentRecord, lease: LeaseRecord) -> str:
     """Return which process holds a tournament, and the command that changes that.
 
     Examples:
-        `cup is held by pid 4711 on lab3, silent for 12 min; arena resume cup --take-over goes on without it`
+        `cup is held by pid 4711 on lab3, silent for 9 min; arena resume cup --take-over continues without it`
     """
     name = record.name
     sentence = f"{name} is {'held' if lease.is_silent else 'being run'} by {heard_of(lease)}; "
     if not lease.is_silent or record.type == "play":
         return f"{sentence}arena stop {name} stops it"
-    return f"{sentence}arena resume {name} --take-over goes on without it"
+    return f"{sentence}arena resume {name} --take-over continues without it"
 
 
 def check_free(store: Store, record: TournamentRecord, *, take_over: bool) -> None:

@@ -39,7 +39,7 @@ _BEFOREHAND: Final = 1000
 
 
 class Decides(NamedTuple):
-    """The decision of a tournament that goes on after it."""
+    """The decision of a tournament that continues after it."""
 
     encounter: int
     """Encounter whose matches decide it; those that have not begun by then are dropped."""

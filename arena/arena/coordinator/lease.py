@@ -104,7 +104,7 @@ class Lease:
         return self._trouble is not None
 
     def check(self) -> None:
-        """Check that the run may go on; cheap enough for every poll of orders.
+        """Check that the run may continue; cheap enough for every poll of orders.
 
         Raises:
             LeaseLostError: another process has taken over the tournament.

@@ -301,6 +301,6 @@ def store_plan(store: Store, plan: Plan, reserved: TournamentRecord | None = Non
 
 
 def entrant_of(competitor: Competitor, seat: int = 0, anchor: float | None = None) -> Entrant:
-    """Return the entrant to store for a competitor, in tournaments and in plays."""
+    """Return the entrant to store for a competitor, in tournaments and in sessions."""
     limit = "" if competitor.limit is None else str(competitor.limit)
     return Entrant(seat=seat, label=competitor.label, bot=competitor.record, limit=limit, anchor=anchor)

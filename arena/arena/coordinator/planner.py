@@ -89,9 +89,9 @@ class Planner:
         self._late: frozenset[int] | None = None
         """Matches that were running when bots were last seen to leave and have not ended since."""
         self.batch_size = 1
-        """See `JobSource`."""
+        """Maximum number of matches per batch; set by the run, as in `JobSource`."""
         self.num_workers = num_workers
-        """See `JobSource`."""
+        """Number of slots; set by the run, as in `JobSource`."""
         self._drop_gone(())
         if self.is_decided and not tournament.is_complete:
             # The run that decided it was killed while matches were running.
@@ -282,7 +282,7 @@ class Planner:
         self.total = len(self._view.plan) - self._num_dropped
 
     def _decide(self, decision: str, running: Collection[int]) -> None:
-        """Store a decision after which the tournament goes on, and drop the matches it made unnecessary."""
+        """Store a decision after which the tournament continues, and drop the matches it made unnecessary."""
         decides = self._known_source().decides
         if decides is None:
             raise ArenaError(

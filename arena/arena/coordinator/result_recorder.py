@@ -79,7 +79,7 @@ class ResultRecorder:
         self._num_kept = 0
         self._has_warned = False
         self._summed_at = time.monotonic()
-        # A play has no quarantine, and fitting ratings would make the person wait.
+        # A session has no quarantine, and fitting ratings would make the person wait.
         self._is_play = tournament.type == "play"
         self._points = PointKeeper(store, tournament, tell)
         self._quarantine = Quarantine.of_tournament(store, tournament.name)
@@ -271,7 +271,7 @@ class PointKeeper:
             self.keep()
 
     def keep(self) -> None:
-        """Store a point of all matches stored now; if the store is locked, none is stored, and play goes on.
+        """Store a point of all matches stored now; if the store is locked, play continues without one.
 
         If no ratings fit the results, this is reported once.
         """

@@ -57,7 +57,7 @@ class WorkerSetup(NamedTuple):
     channel: socket.socket | None
     """Receives the stream of running matches; None if this system has no channel."""
     programs_roam: bool
-    """See `Core`."""
+    """Whether bots that are programs may use all cores; see `Core`."""
     nice: int = NICE
     """Niceness of the workers."""
 

@@ -41,7 +41,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     clock_ms: tuple[int, int] | None = None
     """Initial values of both clocks, in milliseconds."""
     free_ms: int = 0
-    """Milliseconds of each move that are free; a bank is charged only for the time beyond."""
+    """Milliseconds of each move that are not charged to the clock: a bank pays only for the time beyond."""
     stored: int | None = None
     """Id of the match in the store, such as 20417, if it has one."""
 

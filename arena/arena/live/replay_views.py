@@ -37,7 +37,7 @@ class PlyGrade(msgspec.Struct, frozen=True, kw_only=True):
     scores: Mapping[int, str] = {}
     """Value of each action in the position before: `+7`, `=`, `-12`, `72%`, `?`."""
     best: tuple[int, ...] = ()
-    """The best of these actions."""
+    """The best actions in the position before the ply."""
     advice: str = ""
     """The best moves and the expected line in words."""
 

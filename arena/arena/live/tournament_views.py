@@ -222,7 +222,7 @@ class Estimate(msgspec.Struct, frozen=True, kw_only=True):
     num_pairs: int = 0
     """Number of pairs of bots that meet."""
     num_known: int = 0
-    """Number of these pairs that have met before under this limit in this tier."""
+    """Number of pairs of bots that have met before under the limit of the tournament, in its tier."""
 
     @property
     def text(self) -> str:

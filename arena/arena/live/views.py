@@ -33,7 +33,7 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     thoughts: Thoughts | None = None
     """The bot's report on its last move."""
     thoughts_ply: int = 0
-    """The ply of that move, from 1; 0 before the first."""
+    """The ply of the bot's last move, from 1; 0 before the first."""
     thinking: Thoughts | None = None
     """The bot's report while it thinks; None once it has moved."""
     eval: float | None = None
@@ -88,7 +88,7 @@ class MatchView(msgspec.Struct, frozen=True, kw_only=True):
     clock_t: float = 0.0
     """Time of the clock values, in seconds since 1970 (UTC); the clock of `to_move` runs from then on."""
     free_ms: int = 0
-    """Milliseconds of each move that are free."""
+    """Milliseconds of each move that are not charged to the clock (time control with a bank)."""
     started_t: float = 0.0
     last_t: float = 0.0
     """Time of the last event, in seconds since 1970 (UTC)."""
@@ -235,7 +235,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     number: int | None = None
     """Number of the match that the notice is about."""
     address: str = ""
-    """Address of that match; empty if the notice is about no match."""
+    """Address of the match that the notice is about; empty if there is none."""
     label: str = ""
     """The bot that is to blame."""
     termination: str = ""

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from arena.live.views import MatchView, MoveView
 
+# Width of the picture, height of the plot, left and top margins, in units of the picture.
 _WIDTH: Final = 416
 _HEIGHT: Final = 110
 _LEFT: Final = 34
 _TOP: Final = 8
-"""Width of the picture, height of the plot, left and top margins, in units of the picture."""
 _LEAST: Final = 2
 """Minimum number of points of a line."""
 

@@ -1,4 +1,4 @@
-"""The first page, which lists the events, and the leaderboard."""
+"""The first page, which lists the tournaments, and the leaderboard."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _WELCOME = (
 _MAX_OPEN = 3
 """Number of leaderboards that are shown open, those with most matches; the others are folded."""
 _MAX_NAMED = 6
-"""Maximum number of bots named for an event in the list; the others are counted."""
+"""Maximum number of bots named for a tournament in the list; the others are counted."""
 
 
 def home_page(view: HomePage, links: Links, twin: str = "") -> Html:
-    """Return the first page: events, running ones first, and the newest matches."""
+    """Return the first page: tournaments, running ones first, and the newest matches."""
     running = [row for row in view.events if row.state in {"running", "paused"}]
     others = [row for row in view.events if row not in running]
     content = [

@@ -80,7 +80,7 @@ def _line(found: OpeningsView, links: Links) -> Html:
 
 def _next_moves(found: OpeningsView, links: Links) -> Html:
     if not found.rows:
-        return join(el("p", "No rated match goes on from here.", class_="note"), notes(found.notes))
+        return join(el("p", "No rated match continues from here.", class_="note"), notes(found.notes))
     moved = sum(row.games for row in found.rows)
     heads = [
         ("Move", "name"),

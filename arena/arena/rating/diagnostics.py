@@ -117,7 +117,7 @@ class Residual:
     num_matches: float
     """Number of matches that count."""
     score: float
-    """Points that bot `i` took in these matches."""
+    """Points that bot `i` took in the encounter."""
     expected: float
     """Points of bot `i` that the ratings predict, with sides as played."""
     standardised: float

@@ -118,7 +118,7 @@ class _Motion:
     t0: float
     """Excess of the mean over one half under H0, in standard deviations of a pair."""
     t1: float
-    """The same under H1."""
+    """Excess of the mean over one half under H1, in standard deviations of a pair."""
     time: float
     level: float
     low: float

@@ -65,7 +65,7 @@ def bounds(alpha: float = 0.05, beta: float = 0.05) -> tuple[float, float]:
 
 
 def decide(ratio: float, alpha: float = 0.05, beta: float = 0.05) -> Decision | None:
-    """Return the hypothesis that a log likelihood ratio accepts, None to go on; only after complete pairs."""
+    """Return the hypothesis that a ratio after complete pairs accepts; None if the test continues."""
     lower, upper = bounds(alpha, beta)
     return "H0" if ratio <= lower else "H1" if ratio >= upper else None
 

@@ -29,7 +29,7 @@ class Stand(NamedTuple):
     num_matches: int
     """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of these matches, in seconds since 1970 (UTC)."""
+    """End of the last match counted in `num_matches`, in seconds since 1970 (UTC)."""
     rating: SeatRating
 
 

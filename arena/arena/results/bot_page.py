@@ -68,7 +68,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
     num_matches: int
     """Number of rated matches of the whole tournament so far."""
     ended_at: float
-    """End of the last of these matches, in seconds since 1970 (UTC)."""
+    """End of the last match counted in `num_matches`, in seconds since 1970 (UTC)."""
     elo: float
     error: float
     """Half of the 95 % interval, Elo."""
@@ -106,7 +106,7 @@ class ForfeitKind(msgspec.Struct, frozen=True, kw_only=True):
     termination: str
     matches: int
     newest: int | None
-    """Id of the newest of these matches in the store."""
+    """Id of the newest match forfeited in this way; None if it is unknown."""
 
 
 class BotPage(msgspec.Struct, frozen=True, kw_only=True):

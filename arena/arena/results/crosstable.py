@@ -38,7 +38,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """Number of pairs that count: all, or one per opening if most matches repeat earlier ones."""
     openings: int = 0
     elo: float | None = None
-    """Elo difference, row minus column, from these matches alone; None if the bots have not met."""
+    """Elo difference, row minus column, from the matches of the two bots alone; None without any."""
     error: float | None = None
     """Half of the 95 % interval of `elo`."""
     elo_low: float | None = None

@@ -173,7 +173,7 @@ def _seat_ratings(ratings: Ratings) -> tuple[SeatRating, ...]:
 
 
 _NUM_PARTS: Final = 32
-"""Number of parts: summing up one takes ten times its memory, which is a third of that of all matches."""
+"""Number of parts. Summing up a part takes ten times its memory: a third of the memory of all matches."""
 _FACTOR: Final = 31
 """Factor that distributes pairs over parts; coprime to their number, so that a bot's opponents are spread."""
 _PACKED: Final = np.dtype([("bots", "<i4", 2), ("half", "i1"), ("hashes", "<i8", 3)])

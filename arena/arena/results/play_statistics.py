@@ -46,7 +46,7 @@ class OpeningResult(msgspec.Struct, frozen=True, kw_only=True):
     graded: int
     """Number of matches from this opening among the gradings that were read."""
     mistakes: int
-    """Number of own actions that lost value in these matches."""
+    """Number of own actions that lost value in the graded matches from this opening."""
     match: int
     """Id of the oldest match from this opening in the store."""
 
@@ -64,7 +64,7 @@ class PlyMistakes(msgspec.Struct, frozen=True):
     judged: int
     """Number of own actions at this ply whose loss is known to the judge."""
     mistakes: int
-    """Number of these actions that lost value."""
+    """Number of judged actions at this ply that lost value."""
 
 
 class Mistakes(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ class SprtReport:
     then_rate: int
     """Number of rated pairs that are played after the decision."""
     num_rated: int
-    """Number of matches of these pairs that have been played."""
+    """Number of matches of the rated pairs that have been played."""
     num_matches: int
     """Number of matches of the test, including those in progress when it was decided."""
     is_rated: bool

@@ -95,7 +95,7 @@ class _Found:
         self.paths: list[str] = []
         self.names: list[str] = []
         self.inside: list[str] = []
-        """Those hidden paths that are inside a path that is shown."""
+        """The hidden paths that are inside a shown path."""
         self.shown: list[str] = []
         self._hidden = hidden
         self._secrets = tuple(map(_below, hidden))

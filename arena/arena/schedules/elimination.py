@@ -34,7 +34,7 @@ class TieShape(NamedTuple):
     slots: tuple[SlotOrigin, SlotOrigin]
     """The first one is drawn at the top."""
     out: int = 0
-    """0 if the loser goes on; otherwise the loser is out, and a higher number means a better place."""
+    """0 if the loser stays in the tournament; otherwise higher numbers mean better places of the loser."""
 
 
 def fold(size: int) -> list[int]:

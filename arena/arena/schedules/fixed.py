@@ -27,7 +27,7 @@ class FixedSchedule:
     def next(self, view: View, wanted: int) -> Next:
         """Return the next `wanted` matches without computing earlier ones.
 
-        After bots have joined or left, the plan goes on with the encounters of the present bots: those that
+        After bots have joined or left, the plan continues with the encounters of the present bots: those that
         were played least often come first.
         """
         # Counting the matches of each encounter reads the whole plan. Without changes the next matches depend

@@ -76,7 +76,7 @@ class LadderSchedule:
         """
         playing = [seat for seat, who in enumerate(view.seats) if who.state == "playing"]
         if len(playing) < 2:  # noqa: PLR2004 # two meet
-            return Wait("fewer than two bots take part; the ladder goes on when another one joins")
+            return Wait("fewer than two bots take part; the ladder continues when another one joins")
         counts = SeatCounts.of(view.plan, view.results) if view.counts is None else view.counts
         newcomers = [
             seat for seat in playing if view.seats[seat].joined and counts.num_pairs[seat] < _SETTLED_PAIRS
@@ -129,7 +129,7 @@ class LadderSchedule:
 
 
 class _Ranking(NamedTuple):
-    """The playing seats ranked by one fold."""
+    """The playing seats ranked by the results of one fold (half of the pairs)."""
 
     seats: list[int]
     """Best first."""

@@ -134,7 +134,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class HasDecided:
-    """The tournament has made a decision and goes on: planned matches that have not begun are dropped.
+    """The tournament has made a decision and continues: planned matches that have not begun are dropped.
 
     The coordinator stores the decision, drops those matches and asks again, with the decision in the view.
     """

@@ -33,7 +33,7 @@ class FoldSums(NamedTuple):
     matches: FloatArray
     """Number of final matches that are not void, at least one."""
     points: FloatArray
-    """Points of the lower seat in these matches."""
+    """Points of the lower seat in `matches`."""
 
 
 class SeatCounts:

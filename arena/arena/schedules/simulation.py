@@ -109,8 +109,8 @@ def play_again(schedule: Schedule, seats: Sequence[Participant], model: FieldMod
         if isinstance(found, Closed):
             return view
         if not isinstance(found, PlannedBatch):
-            why = found.why if isinstance(found, Wait) else f"it goes on after its decision {found.decision}"
-            raise ArenaError(f"the event cannot be replayed: {why}")
+            why = found.why if isinstance(found, Wait) else f"it continues after {found.decision}"
+            raise ArenaError(f"the tournament cannot be replayed: {why}")
         plan += found.matches
         for match in found.matches:
             key = (match.encounter, match.match_no)

@@ -47,13 +47,13 @@ class SprtState(NamedTuple):
     """The state of a test."""
 
     decision: SprtDecision | None
-    """Its decision; None while it goes on."""
+    """Its decision; None while it continues."""
     num_pairs: int
     """Number of pairs that count: those up to the deciding look, otherwise all before the first open pair."""
     ratio: float
-    """Log likelihood ratio of H1 against H0 after these pairs; 0 after none."""
+    """Log likelihood ratio of H1 against H0 after `num_pairs` pairs; 0 after none."""
     cells: tuple[int, ...]
-    """These pairs by half points of the tested bot: LL, LD, DD + WL, WD, WW."""
+    """Number of the pairs that count, by half points of the tested bot: LL, LD, DD + WL, WD, WW."""
 
     def __str__(self) -> str:
         """Return the decision as stored: `H1 after 340 pairs: 20 40 180 60 40`, the cells last."""

@@ -223,7 +223,7 @@ class Context:
         """Wait until the run continues; the wait does not count as training time."""
         began = self._clock()
         name = self.folder.name
-        self.say(f"{name} is paused at step {self.step} of {self.total}; arena resume {name} goes on")
+        self.say(f"{name} is paused at step {self.step} of {self.total}; arena resume {name} continues it")
         if self._dispatcher is not None:
             self._dispatcher.order("stop")
         self._orders.wait()
@@ -234,7 +234,7 @@ class Context:
         # A checkpoint was written before the pause, so the next one is due later by the time of the pause.
         self._kept_at += waited
         if not self._orders.is_stopping:
-            self.say(f"{name} goes on")
+            self.say(f"{name} continues")
 
     def _call(
         self, function: str, shard: bytes, blobs: Sequence[bytes], device: Device, label: str

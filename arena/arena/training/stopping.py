@@ -82,7 +82,7 @@ def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -
         OSError: the folder cannot be written.
     """
     name = folder.name
-    later = f"to go on later: arena train --resume {name}"
+    later = f"to continue later: arena train --resume {name}"
     if not leave_order(folder, order, patience_s=patience_s):
         return OrderAnswer(
             is_taken=False,
@@ -92,9 +92,9 @@ def order_run(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S) -
         "stop": f"{name} writes a checkpoint at its next step and ends; {later}",
         "abort": f"{name} ends at once, without another checkpoint; {later}",
         "pause": (
-            f"{name} writes a checkpoint at its next step and waits there; to go on: arena resume {name}"
+            f"{name} writes a checkpoint at its next step and waits there; to continue: arena resume {name}"
         ),
-        "resume": f"{name} goes on",
+        "resume": f"{name} continues",
     }
     return OrderAnswer(is_taken=True, text=told[order])
 

@@ -120,7 +120,7 @@ class Product(msgspec.Struct, frozen=True):
 
     weights: Path
     spec: str
-    """Spec of the bot with these weights, ready to be entered."""
+    """Spec of the bot with the trained weights, ready to be entered."""
     measured: tuple[Measured, ...]
     seconds: float
     """Seconds of training over all sessions."""

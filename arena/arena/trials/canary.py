@@ -121,7 +121,7 @@ _PROGRAM = str(Path(arena_plugins.__file__).parent / "hostile" / "__main__.py")
 
 
 class TrialEnvironment(NamedTuple):
-    """The environment of some trials."""
+    """The tier, the game, the bait and the folder of some trials."""
 
     tier: Tier
     """Isolation tier of the bots."""

@@ -21,7 +21,7 @@ FIRST: Final = "first"
 
 
 class First(msgspec.Struct, frozen=True):
-    """The first tournament."""
+    """The fact that `FirstFeed` publishes: an empty store has its first tournament."""
 
     tournament: int
     """Id of the tournament."""

@@ -105,7 +105,7 @@ class BotFacts(msgspec.Struct, frozen=True, kw_only=True):
     num_matches: int
     """Number of rated matches."""
     num_forfeits: int
-    """Number of these matches that the bot forfeited."""
+    """Number of rated matches that the bot forfeited."""
     games: tuple[str, ...]
     """Specs of the bot's games, the one with the most matches first."""
 

@@ -72,7 +72,7 @@ class Query:
         return self._is_cancelled
 
     def is_wanted(self) -> bool:
-        """Return whether the answer is still wanted, for loops that poll a function."""
+        """Return whether the answer is still wanted; passed as `is_wanted` to functions that wait."""
         return not self._is_cancelled
 
     def cancel(self) -> None:

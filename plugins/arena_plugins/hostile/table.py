@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Misbehaviour(NamedTuple):
-    """One row of the table."""
+    """One hostile program of the table: when it misbehaves, and how the referee must end the match."""
 
     number: int
     """A fixed number of the case, as used in the tests; 0 for cases without one."""

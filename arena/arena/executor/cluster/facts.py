@@ -84,7 +84,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the trainer whose shards are computed; empty for matches."""
     trainer_hash: str = ""
     arithmetic: str = ""
-    """The only admitted arithmetic; empty admits all."""
+    """How admitted machines must compute (see `WorkerFacts.arithmetic`); empty admits all."""
     needs_gpu: bool = False
     """Whether only slots with a GPU take part."""
 

@@ -59,7 +59,7 @@ class ResultPart(ClusterMessage, frozen=True):
     records: bytes
     """An encoded list of `MatchRecord`."""
     logs: tuple[LogPart, ...] = ()
-    """Logs of these matches, for the machine of the coordinator."""
+    """Logs of the matches in `records`, for the machine of the coordinator."""
 
 
 class Over(ClusterMessage, frozen=True):

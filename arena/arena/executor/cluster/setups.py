@@ -64,6 +64,6 @@ class SlotSetup(msgspec.Struct, frozen=True, kw_only=True):
     parent: int
     """Process id of the supervisor."""
     programs_roam: bool
-    """See `Core`."""
+    """Whether bots that are programs may use all cores; see `Core`."""
     quota: int = QUOTA
     """Bytes of contents that this machine keeps."""

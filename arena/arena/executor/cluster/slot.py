@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _NICE = 10
 """Niceness of a slot, as for local workers: people who use the machine have priority."""
 _MAX_LOGS = 16 << 20
-"""Maximum bytes of logs in one message; later logs of these matches are lost."""
+"""Maximum bytes of logs in one message; later logs are lost."""
 _decode_job = msgspec.msgpack.Decoder(Job).decode
 
 

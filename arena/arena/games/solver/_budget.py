@@ -1,4 +1,4 @@
-"""Search budgets: runs kernels in turns, so that callers keep control."""
+"""Search budgets: runs kernels in turns of limited length, so that callers can stop a search between two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _FIRST = 1_000_000
 """Nodes of the first turn, about a twentieth of a second."""
 _GROWTH = 1.25
-"""Growth of turns. An interrupted search continues from its table; longer turns guarantee that it ends."""
+"""Ratio of a turn's nodes to those of the turn before. A turn continues the search only from its table,
+so turns of constant length might never finish it."""
 _PACE = 200_000
 """Nodes per second that any machine reaches; with a deadline, the first turn measures the real speed."""
 _SHARE = 0.5

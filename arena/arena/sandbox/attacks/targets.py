@@ -11,7 +11,7 @@ class Targets(TypedDict):
     store: str
     """A file that contains a secret."""
     folder: str
-    """The folder of that file."""
+    """The folder of the file `store`."""
     passwords: str
     outside: str
     """The path of a file that does not exist."""
@@ -40,7 +40,7 @@ class Targets(TypedDict):
     address: int
     """Address of a secret in the memory of the arena's process."""
     size: int
-    """Length of that secret, in bytes."""
+    """Length of the secret at `address`, in bytes."""
     program: str
     weights: str
     """Files of the opponent."""

@@ -45,10 +45,10 @@ def set_void(option: str | None, number: int, reason: str, *, undo: bool) -> str
 
 
 def archive_event(option: str | None, number: int, *, undo: bool) -> str:
-    """Hide an event from lists, or list it again; return a sentence about the result.
+    """Hide a tournament from lists, or list it again; return a sentence about the result.
 
     Raises:
-        ArenaError: the event is gone or is being run, or the store cannot be written.
+        ArenaError: the tournament is gone or is being run, or the store cannot be written.
     """
     with open_store(option, create=False) as store:
         record = _event(store, number)
@@ -57,10 +57,10 @@ def archive_event(option: str | None, number: int, *, undo: bool) -> str:
 
 
 def remove_event(option: str | None, number: int) -> str:
-    """Move an event out of the store to a file of its own; return a sentence with its path.
+    """Move a tournament out of the store to a file of its own; return a sentence with its path.
 
     Raises:
-        ArenaError: the event is gone or is being run, the file exists, or the store cannot be written.
+        ArenaError: the tournament is gone or is being run, the file exists, or the store cannot be written.
     """
     with open_store(option, create=False) as store:
         record = _event(store, number)
@@ -70,7 +70,7 @@ def remove_event(option: str | None, number: int) -> str:
 
 
 def withdraw_bot(option: str | None, event: str, bot: str, reason: str) -> str:
-    """Withdraw a bot from an event; return a sentence with the bots that left.
+    """Withdraw a bot from a tournament; return a sentence with the bots that left.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.
@@ -84,7 +84,7 @@ def withdraw_bot(option: str | None, event: str, bot: str, reason: str) -> str:
 
 
 def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str:
-    """Disqualify a bot of an event; return a sentence with the bots and the number of void matches.
+    """Disqualify a bot of a tournament; return a sentence with the bots and the number of void matches.
 
     Raises:
         ArenaError: no such bot plays there, or the store cannot be written.
@@ -99,7 +99,7 @@ def disqualify_bot(option: str | None, event: str, bot: str, reason: str) -> str
 
 
 def enter_bot(words: list[str]) -> str:
-    """Run the command that enters a bot in an event, and return the last line of its output.
+    """Run the command that enters a bot in a tournament, and return the last line of its output.
 
     The bot is copied and started, which belongs in a process of its own.
 
@@ -132,7 +132,7 @@ def _event(store: Store, number: int) -> TournamentRecord:
 
 
 def installed_bots() -> tuple[str, ...]:
-    """Return the names of all bots that can enter an event, sorted; no bot is loaded."""
+    """Return the names of all bots that can enter a tournament, sorted; no bot is loaded."""
     from arena.shelf.listing import list_bots
 
     return tuple(sorted(list_bots().entries))

@@ -35,7 +35,7 @@ _LIMITS: Final = ("tc", "st", "nodes", "bank")
 
 
 class _Size(NamedTuple):
-    """The number of matches of an event."""
+    """The number of matches of a tournament."""
 
     matches: int | None
     """The number, in some types the minimum (`is_least`) or the expected one; None for a ladder."""
@@ -116,7 +116,7 @@ def _one_round(config: TournamentConfig, num_bots: int) -> FixedPlan:
 
 
 def _size(config: TournamentConfig, num_bots: int) -> _Size:
-    """Return the number of matches of an event, as far as it is known beforehand."""
+    """Return the number of matches of a tournament, as far as it is known beforehand."""
     if config.type == "ladder":
         goal = config.error_goal()
         end = "it is stopped" if goal is None else f"every rating is within {goal:g} Elo"

@@ -74,7 +74,7 @@ class StartPoint(NamedTuple):
     match: int = 0
     """Number in the store of the match that is replayed first; 0 for none."""
     ply: int | None = None
-    """Ply of that match that is shown first; None for the end of its opening."""
+    """Ply at which the replayed match is opened; None for the end of its opening."""
     running: int = 0
     """Number in the tournament of the match that is opened once it runs; 0 for none."""
     screen: str = ""
@@ -133,7 +133,7 @@ class Dashboard(ArenaApp):
         """Number in the store of the match that is replayed at the start; 0 for none, and once it was
         opened."""
         self.ply = at.ply
-        """The ply of that match that is shown first."""
+        """The ply at which the replayed match is opened."""
         self.running = at.running
         """Number in the tournament of the match that is opened once it runs; 0 for none."""
         self.play = at.play

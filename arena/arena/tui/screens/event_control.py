@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from arena.tui.shell.screen import ArenaScreen
 
 PLAYED = ("running", "paused")
-"""States in which an event can be paused."""
+"""States in which a tournament can be paused."""
 HELD = ("preparing", *PLAYED)
-"""States in which an event can be stopped."""
+"""States in which a tournament can be stopped."""
 _Kind: TypeAlias = Literal["join", "leave", "disqualify"]
 _ENTRANTS: Final[Mapping[_Kind, str]] = {"join": "add", "leave": "withdraw", "disqualify": "disqualify"}
 """Subcommands of `arena entrants`; a ladder has its own for the first two."""
 
 
 class EventControl:
-    """Sends commands to events for a screen; results are reported by `say`, also from threads."""
+    """Sends commands to tournaments for a screen; results are reported by `say`, also from threads."""
 
     def __init__(
         self, screen: ArenaScreen, say: Callable[[str], None], complain: Callable[[str], None]
@@ -73,27 +73,27 @@ class EventControl:
         return True
 
     def pause(self, event: int | str, *, is_paused: bool, lead: str = "") -> None:
-        """Pause an event, or continue it.
+        """Pause a tournament, or continue it.
 
         Args:
-            event: id or name of the event.
-            is_paused: whether the event is paused now.
+            event: id or name of the tournament.
+            is_paused: whether the tournament is paused now.
             lead: text before the reported result.
         """
         self._ask(event, ResumeRun() if is_paused else PauseRun(), lead)
 
     def stop(self, event: int | str, name: str, *, lead: str = "") -> None:
-        """Stop an event, after the user confirms; `name` is its name in the question."""
+        """Stop a tournament, after the user confirms; `name` is its name in the question."""
         text = "Running matches end and are stored; R resumes it later."
         self._confirm(f"Stop {show_name(name)}?", text, lambda: self._ask(event, StopRun(), lead))
 
     def abort(self, event: int | str, name: str, *, lead: str = "") -> None:
-        """Abort an event, after the user confirms."""
+        """Abort a tournament, after the user confirms."""
         text = "Running matches end at once without a result; R plays them again."
         self._confirm(f"Abort {show_name(name)}?", text, lambda: self._ask(event, AbortRun(), lead))
 
     def resume(self, row: TournamentRow | None) -> None:
-        """Resume an event, after the user confirms; one held by a silent process is taken over."""
+        """Resume a tournament, after the user confirms; one held by a silent process is taken over."""
         if row is None or not self.may(row):
             return
         if not row.can_resume:
@@ -110,13 +110,13 @@ class EventControl:
         self._confirm(question, text, partial(self._resume, words, name))
 
     def archive(self, row: TournamentRow | None) -> None:
-        """Hide an event from lists, or list it again."""
+        """Hide a tournament from lists, or list it again."""
         if row is not None and self.may(row):
             store = dashboard_of(self._screen).store
             self._work(lambda: archive_event(store, row.id, undo=row.is_archived))
 
     def remove(self, row: TournamentRow | None) -> None:
-        """Move an event out of the store, after the user confirms."""
+        """Move a tournament out of the store, after the user confirms."""
         if row is None or not self.may(row):
             return
         store = dashboard_of(self._screen).store
@@ -129,7 +129,7 @@ class EventControl:
         )
 
     def join(self, row: TournamentRow | None) -> None:
-        """Enter a bot in an event."""
+        """Enter a bot in a tournament."""
         if row is None or not self._may_change(row):
             return
         if not row.is_open:
@@ -143,7 +143,7 @@ class EventControl:
         self._prompt(row, "join", f"Enter a bot in {show_name(row.name)}", enter)
 
     def leave(self, row: TournamentRow | None) -> None:
-        """Withdraw a bot from an event; it keeps its matches and its rating."""
+        """Withdraw a bot from a tournament; it keeps its matches and its rating."""
         question = "Let a bot leave {name}: what it played counts, it plays no more"
         self._let_go(row, "leave", question, withdraw_bot)
 
@@ -153,7 +153,7 @@ class EventControl:
         self._let_go(row, "disqualify", question, disqualify_bot)
 
     def _may_change(self, row: TournamentRow) -> bool:
-        """Return whether the bots of an event can be changed; if not, report why before any question."""
+        """Return whether the bots of a tournament can be changed; if not, report why before any question."""
         if not self.may(row):
             return False
         if row.fixed:
@@ -167,7 +167,7 @@ class EventControl:
         question: str,
         act: Callable[[str | None, str, str, str], str],
     ) -> None:
-        """Ask for the bot that leaves, and remove it from the event."""
+        """Ask for the bot that leaves, and remove it from the tournament."""
         if row is None or not self._may_change(row):
             return
         store = dashboard_of(self._screen).store
@@ -219,7 +219,7 @@ class EventControl:
     def _resume(self, words: Sequence[str], name: str) -> None:
         self._say(f"resuming {name}: each bot answers one position first ...")
         store = dashboard_of(self._screen).store
-        self._work(lambda: f"{follow(start(words, db=store), still_wanted()).name} goes on")
+        self._work(lambda: f"{follow(start(words, db=store), still_wanted()).name} continues")
 
     def _work(self, work: Callable[[], str]) -> None:
         """Run a function in a thread, and report its result."""
@@ -277,7 +277,7 @@ class TrainingControl:
         dashboard = dashboard_of(self._screen)
         if row is None or not dashboard.may_act():
             return
-        text = f"{text} arena train --resume {row.name} goes on later."
+        text = f"{text} arena train --resume {row.name} continues it later."
         screen = ConfirmScreen(f"{order.capitalize()} {row.name}?", text)
         dashboard.push_screen(screen, lambda yes: self._order(row, order) if yes else None)
 

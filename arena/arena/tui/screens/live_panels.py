@@ -323,8 +323,8 @@ def news_lines(view: LiveView, late: float, most: int) -> list[Line]:
 
     Args:
         view: the tournament.
-        late: decisions after this time, in UTC seconds, come before everything else; in a fast event, results
-            would immediately push them off the list.
+        late: decisions after this time, in UTC seconds, come before everything else; in a fast tournament,
+            results would immediately push them off the list.
         most: maximum number of results, and of notices.
     """
     notices: list[tuple[bool, float, Line]] = [

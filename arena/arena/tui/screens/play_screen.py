@@ -147,7 +147,7 @@ class PlayScreen(ArenaScreen):
     def _link(self) -> Link:
         link = self._given or dashboard_of(self).play
         if link is None:
-            raise RuntimeError("the screen of a play was opened without one")
+            raise RuntimeError("the screen of a session was opened without one")
         return link
 
     def _begin(self) -> None:

@@ -208,7 +208,7 @@ class StandingsScreen(ArenaScreen):
         return super().check_action(action, parameters)
 
     def action_by_place(self) -> None:
-        """Switch between places and ratings, for an event paired by results."""
+        """Switch between places and ratings, for a tournament paired by results."""
         self._by_place = not self._by_place
         self._again()
 

@@ -302,7 +302,7 @@ class TournamentsScreen(ArenaScreen):
         self._control.resume(self.table.current)
 
     def action_join(self) -> None:
-        """Enter a bot in an event."""
+        """Enter a bot in a tournament."""
         self._control.join(self.table.current)
 
     def _orphan(self) -> TournamentRow | None:
@@ -325,7 +325,7 @@ class TournamentsScreen(ArenaScreen):
             self._look()
 
     def action_leave(self) -> None:
-        """Withdraw a bot from an event."""
+        """Withdraw a bot from a tournament."""
         self._control.leave(self.table.current)
 
     def action_disqualify(self) -> None:

@@ -78,7 +78,7 @@ class PromptScreen(ModalScreen[Filled | None]):
                 yield Static(id="options")
                 completes = "right completes   "
             yield Static(id="equals")
-            yield Static(Text(f"\n{completes}enter goes on   esc cancels"))
+            yield Static(Text(f"\n{completes}enter continues   esc cancels"))
 
     def on_mount(self) -> None:
         """Fill in the initial values and focus the first line."""

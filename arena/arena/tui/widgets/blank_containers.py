@@ -6,18 +6,18 @@ from textual.containers import Container, Horizontal, Vertical
 
 
 class BlankContainer(Container):
-    """As Textual's `Container`."""
+    """Textual's `Container`, of which only the background is painted."""
 
     BLANK = True
 
 
 class BlankVertical(Vertical):
-    """As Textual's `Vertical`."""
+    """Textual's `Vertical`, of which only the background is painted."""
 
     BLANK = True
 
 
 class BlankHorizontal(Horizontal):
-    """As Textual's `Horizontal`."""
+    """Textual's `Horizontal`, of which only the background is painted."""
 
     BLANK = True

@@ -157,7 +157,7 @@ class Choice(Canvas, can_focus=True):
         Binding("enter", "on", "On", show=False, id="choice.on"),
     ]
     ALLOW_MAXIMIZE = False
-    HELP = "Left and right (or h and l) choose, a click does, too; enter goes on."
+    HELP = "Left and right (or h and l) choose, a click does, too; enter continues."
     DEFAULT_CSS = """
     Choice { height: 1; width: 100%; }
     """

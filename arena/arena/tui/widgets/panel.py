@@ -42,7 +42,7 @@ class Panel(Canvas):
         self.pair: tuple[str, str] | None = None
         """Two labels after the title, with ` v ` between them; they are never cut."""
         self.short_title = ""
-        """Replaces the title if the title does not fit beside the pair."""
+        """Replaces the title if the title does not fit beside the two labels of `pair`."""
         self.note = ""
         self.has_frame = True
         """Whether there is a frame; without it the title is a heading, and the body is two cells wider."""

@@ -95,7 +95,7 @@ class SmallBoard(Panel, can_focus=True):
         self.match: MatchView | None = None
         """The match that is shown; None for an empty place."""
         self.shows_evals = True
-        """Whether the row of tenths is shown."""
+        """Whether the first row, the search of the last mover in tenths, is shown."""
         self._now = 0.0
         self._clocks: Line = ()
         self._due = 0.0

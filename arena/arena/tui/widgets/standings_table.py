@@ -27,7 +27,7 @@ STANDINGS: Mapping[str, str] = {
     "left": "has left",
     "out": "disqualified",
 }
-"""Descriptions of bots whose standing in the event is not the normal one."""
+"""Descriptions of bots whose standing in the tournament is not the normal one."""
 
 
 class _Column(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from arena_plugins.training import TrainingMatch
 
 GOING, WON, DRAWN = 0, 1, 2
-"""The effect of an action on a match: it goes on, its player has won, or it is drawn."""
+"""The effect of an action on a match: it continues, its player has won, or it is drawn."""
 _ONE = np.uint64(1)
 
 
@@ -112,7 +112,7 @@ def gathered(parts: Sequence[Samples]) -> Samples:
 
 
 def joined(parts: Sequence[Harvest]) -> Harvest:
-    """Combine the outcomes of several players."""
+    """Combine the harvests of several self-play players."""
     samples = gathered([part.samples for part in parts])
     matches = [match for part in parts for match in part.matches]
     return Harvest(samples, matches, sum(part.asked for part in parts))

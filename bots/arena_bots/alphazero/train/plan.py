@@ -53,7 +53,7 @@ class Measuring(NamedTuple):
     opponent: str
     """Spec of the opponent."""
     simulations: int
-    """Number of simulations of the network's search in these matches."""
+    """Number of simulations of the network's search in measured matches."""
     rival_matches: int
     """Number of matches against the best network so far; 0 always keeps the latest one."""
 
@@ -68,7 +68,7 @@ class TrainingPlan(NamedTuple):
     processes: int
     """Number of self-play processes; with 1 the learning process plays as well."""
     threads: int
-    """Number of players in that process, each in its own thread."""
+    """Number of self-play players in the learning process, each in its own thread."""
     device: str
     """`cpu`, or `cuda` to play and learn on a GPU."""
     play_on: Device

@@ -86,7 +86,7 @@ class Spool:
     def store(self, connection: Connection, *, claimed: int | None = None) -> list[tuple[Path, bool]]:
         """Store the waiting results; return the files, and whether all records of each were accepted.
 
-        A result of a replaced run is stored only if its match has none yet. While the new run goes on, the
+        A result of a replaced run is stored only if its match has none yet. While the new run is active, the
         result is not stored at all, because that run may be playing the match right now. Such a result was
         never reported: a result that was reported is stored, or its file was there when the new run claimed
         the tournament, which stores such files.

@@ -56,7 +56,7 @@ def test_stop_waits_for_the_answer_of_whoever_runs_it(arena: CommandLine) -> Non
         with _answering(store, running.id) as kinds:
             told = arena("stop", "cup").stdout
             arena("stop", "--now")
-        assert told == "asked cup to stop: yes, stop; to go on later: arena resume cup\n"
+        assert told == "asked cup to stop: yes, stop; to continue later: arena resume cup\n"
         assert kinds == ["stop", "abort"]
         assert arena("stop", "done").stderr == "done is finished; nothing is running\n"
         assert store.commands.take(2) == []
@@ -78,9 +78,7 @@ def test_a_silent_holder_is_named_and_can_be_replaced(
             in arena("resume", "cup", "--take-over", status=2).stderr
         )
         tamper(store.path, "UPDATE leases SET beat_at = beat_at - 720")
-        way = (
-            r"cup is held by pid \d+ on \S+, silent for 12 min; arena resume cup --take-over goes on without"
-        )
+        way = r"cup is held by pid \d+ on \S+, silent for 12 min; arena resume cup --take-over continues"
         assert re.search(way, arena("stop", "cup", status=1).stderr)
         assert re.search(way, arena("resume", "cup", status=2).stderr)
         assert re.search(r"  silent\nheld by pid \d+ on \S+, silent for 12 min", arena("show", "cup").stdout)

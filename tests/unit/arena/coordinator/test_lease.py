@@ -68,7 +68,7 @@ def test_what_a_person_is_told_of_a_match_of_theirs(sitting: Sitting) -> None:
     lease = store.leases.find(tournament.id)
     assert lease is not None
     assert held_by(own, lease).endswith("; arena stop rr-1 stops it")
-    assert held_by(tournament, lease).endswith("; arena resume rr-1 --take-over goes on without it")
+    assert held_by(tournament, lease).endswith("; arena resume rr-1 --take-over continues without it")
 
 
 def test_a_dead_owner_loses_it_at_once(sitting: Sitting) -> None:
@@ -84,7 +84,7 @@ def test_a_silent_owner_is_replaced_on_request(sitting: Sitting, seconds: float,
     assert held is not None
     silence(sitting, seconds)
     words = (
-        r"rr-1 is held by pid \d+ on .*, silent for \d+ s; arena resume rr-1 --take-over goes on without it"
+        r"rr-1 is held by pid \d+ on .*, silent for \d+ s; arena resume rr-1 --take-over continues without it"
     )
     with pytest.raises(ConfigError, match=words if is_silent else "arena stop rr-1 stops it"):
         Lease(sitting.store, sitting.tournament, current_owner()).__enter__()

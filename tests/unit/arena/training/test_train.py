@@ -82,7 +82,7 @@ def test_ctrl_c_keeps_a_checkpoint_and_resume_goes_on_exactly(arena: CommandLine
 def test_another_shell_stops_a_run_at_its_next_step(arena: CommandLine, runs: Path) -> None:
     stopped = arena("train", "weigher", "order-at=5", "--recipe", "few", "--name", "parts", status=3)
     assert (
-        "parts writes a checkpoint at its next step and ends; to go on later: arena train --resume parts"
+        "parts writes a checkpoint at its next step and ends; to continue later: arena train --resume parts"
         in (stopped.stdout)
     )
     assert [figure.step for figure in metrics.read(runs / "parts")] == list(range(1, 6))
@@ -102,17 +102,15 @@ def test_another_shell_ends_a_run_at_once(arena: CommandLine, runs: Path) -> Non
 
 def test_another_shell_pauses_a_run_and_lets_it_go_on(arena: CommandLine, runs: Path) -> None:
     paused = arena("train", "weigher", "pause-at=3", "--recipe", "few", "--name", "parts")
-    answer = "parts writes a checkpoint at its next step and waits there; to go on: arena resume parts"
+    answer = "parts writes a checkpoint at its next step and waits there; to continue: arena resume parts"
     assert answer in paused.stdout
     assert "parts is paused at step 3 of" in paused.stderr
-    assert "parts goes on" in paused.stderr
+    assert "parts continues" in paused.stderr
     assert not (runs / "parts" / "paused").exists()
     arena("train", "weigher", "--recipe", "few", "--name", "whole")
     assert weights_of(runs / "parts") == weights_of(runs / "whole")
     refused = arena("resume", "parts", status=2)
-    assert (
-        "the training run parts is not paused; arena train --resume parts goes on with it" in refused.stderr
-    )
+    assert "the training run parts is not paused; arena train --resume parts continues it" in refused.stderr
 
 
 def test_an_order_that_nobody_takes_is_withdrawn(arena: CommandLine, runs: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_run_is_paused_resumed_and_stopped(shown_store: Path, runs: Path) -> N
         paused.touch()
         os.utime(paused, (app.clock(), app.clock()))
         await press(pilot, "r", "P")
-        assert "td-2 goes on" in seen(app)
+        assert "td-2 continues" in seen(app)
         await press(pilot, "X")
         assert "Stop td-2?" in seen(app)
         await press(pilot, "y")
