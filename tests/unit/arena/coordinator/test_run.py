@@ -104,8 +104,8 @@ def test_a_run_that_can_play_nothing_stops(begin: Begin) -> None:
     num_void = sum(match.is_final for match in sitting.matches())
     assert ended.state == "stopped"
     assert ended.reason.startswith(f"none of {num_void} matches could be played, at last because: ")
-    # The run ends with the batch of the twentieth. A batch of the only slot has at most half of the 200 matches
-    # that are left; how many it has depends on how quickly the first ones were played.
+    # The run ends with the batch of the twentieth. A batch of the only slot has at most half of the matches
+    # that are left of 200; how many it has depends on how quickly the first ones were played.
     assert 20 <= num_void < 20 + 100
 
 
