@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,6 +34,15 @@ def hold(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
     if folder and _is_first(Path(folder)):
         time.sleep(_DEADLINE_S)
     return play_shard(data, blobs, device)
+
+
+def listen(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
+    """Return what a program that inherits standard input reads from it."""
+    del data, blobs, device
+    script = "import sys; print(repr(sys.stdin.read()))"
+    return subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, timeout=60, check=True
+    ).stdout
 
 
 def deafen(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:

@@ -147,6 +147,16 @@ def test_an_exception_is_told_and_the_slot_goes_on(pool: ClusterShards) -> None:
     assert pool.submit(call(b"a"), slot).result(DEADLINE_S) == b"a|cpu"
 
 
+@pytest.mark.usefixtures("cluster")  # which knows the trainer
+def test_programs_of_a_shard_do_not_read_the_orders_to_the_slot(tmp_path: Path) -> None:
+    with closing(PrivateCluster(1, tmp_path)) as own:
+        wanted = wanted_of_shards("held", "tic-tac-toe", "cpu")
+        with closing(ClusterShards(own.place, wanted, resume_command="")) as pool:
+            await_true(pool.slots, "the slot does not join")
+            task = ShardTask("held", "held_play:listen", b"", (), "cpu", "a shard")
+            assert pool.submit(ShardCall(task, ()), pool.slots()[0]).result(DEADLINE_S) == b"''\n"
+
+
 def test_after_a_stop_no_shard_begins(pool: ClusterShards) -> None:
     pool.stop()
     assert isinstance(pool.submit(call(b"a"), pool.slots()[0]).exception(DEADLINE_S), UnplayedError)
