@@ -1,10 +1,14 @@
-"""Transfers contents of bots to worker machines: in pieces, resumable and verified."""
+"""Transfers contents of bots to worker machines, in pieces, and checks what bots need besides them there."""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.metadata
+import importlib.util
 import os
 import sys
+from collections import defaultdict
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from arena.content.store import Content
+    from arena.entrants import Competitor
 
 INVENTORY: Final = -1
 """Piece number that stands for the list of files."""
@@ -30,6 +35,15 @@ _CHUNK: Final = 1 << 20
 """Bytes of a file that are in memory at once while it is split."""
 _TRIES: Final = 2
 """Number of attempts to fetch a content; the second one bypasses the hub's cache."""
+_FILE: Final = "file"
+"""The option by which an adapter's bot names the Python file, or its folder, that is executed."""
+_MAINS: Final = ("bot.py", "main.py")
+"""Names of the file that is executed, if the option names a folder."""
+_NEXT: Final = "install it there, then start arena worker again"
+
+
+class BotLackError(ArenaError):
+    """This machine cannot play a bot, for a reason that is not the bot's fault."""
 
 
 class SpoiltError(ArenaError):
@@ -176,3 +190,78 @@ def _one_at_a_time(content: str) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def check_needs(bot: Competitor, content: Content) -> None:
+    """Check that the packages used by a bot are installed here as they are where it was entered.
+
+    Raises:
+        BotLackError: a package is missing, or has another version.
+    """
+    # A bot with a folder of its own brings its packages, and one with another runtime does not use those
+    # here.
+    if bot.folder or bot.runtime:
+        return
+    for name, version in content.inventory.needs.items():
+        try:
+            found = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found = ""
+        # Its own package was sent with its content, so the version that is installed here does not matter.
+        if found != version and bot.record.distribution != name:
+            has = f"{name} {found} is installed" if found else f"{name} is not installed"
+            raise BotLackError(f"{bot.label} uses {name} {version}, and {has}; {_NEXT}")
+    # A bot that is only a file declares nothing. Without this check it would lose all its matches on this
+    # machine by `init_crash`, although it starts where it was entered.
+    missing = _missing_import(bot, Path(content.folder))
+    if missing:
+        raise BotLackError(f"{bot.label} imports {missing}, which is not installed there; {_NEXT}")
+
+
+def _missing_import(bot: Competitor, content: Path) -> str:
+    """Return a module that the file of a bot needs in order to start and that is not installed; or ""."""
+    given = bot.copies.get(_FILE)
+    if given is None:
+        return ""
+    files = [content / given, *(content / given / name for name in _MAINS)]
+    queue = [file for file in files if file.suffix == ".py" and file.is_file()]
+    own: defaultdict[str, list[Path]] = defaultdict(list)
+    for path in (content / copy for copy in bot.copies.values()):
+        for file in [path] if path.is_file() else path.rglob("*.py"):
+            own[file.parent.name if file.stem == "__init__" else file.stem].append(file)
+            # A package, even one without `__init__`.
+            own.setdefault(file.parent.name, [])
+    seen: set[str] = set()
+    while queue:
+        for name in _imported(queue.pop()):
+            if name in seen:
+                continue
+            seen.add(name)
+            if name in own:
+                queue += own[name]
+            elif not _is_installed(name):
+                return name
+    return ""
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None
+    except ValueError:  # a module of this process that was not imported from a file
+        return True
+
+
+def _imported(file: Path) -> Generator[str]:
+    """Yield the top-level names of modules without which a file cannot be executed.
+
+    Imports in functions, in conditions and in `try` may be for features that this bot does not use.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except (SyntaxError, ValueError):  # the bot's own fault, which its start shows
+        return
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.partition(".")[0]

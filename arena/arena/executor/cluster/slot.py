@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import logging
 import os
 import signal
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from arena.content.store import content_folder
 from arena.entrants import resolve
 from arena.errors import ArenaError, PluginError
-from arena.executor.cluster.contents import SpoiltError, fetch_content
+from arena.executor.cluster.contents import BotLackError, SpoiltError, check_needs, fetch_content
 from arena.executor.cluster.facts import time_scale
 from arena.executor.cluster.key_files import find_place
 from arena.executor.cluster.messages import PIECE, PlayBatch, Spoilt, shifted
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
 
-    from arena.content.store import Content
     from arena.entrants import Competitor
     from arena.executor.cluster.messages import RunShard
     from arena.executor.logs import LogPart
@@ -49,10 +48,6 @@ _NICE = 10
 _MAX_LOGS = 16 << 20
 """Maximum bytes of logs in one message; later logs are lost."""
 _decode_job = msgspec.msgpack.Decoder(Job).decode
-
-
-class BotLackError(ArenaError):
-    """This machine cannot play a bot, for a reason that is not the bot's fault."""
 
 
 class Jobs:
@@ -132,37 +127,20 @@ class Jobs:
 
     def _received(self, bot: Competitor) -> Competitor:
         """Return a bot that starts from its content, which is fetched if it is not kept here."""
-        content = fetch_content(
-            bot.content,
-            functools.partial(self._link.ask_piece, bot.content),
-            spoilt=lambda: self._link.say(Spoilt(bot.content)),
-            quota=self._quota,
-        )
+        try:
+            content = fetch_content(
+                bot.content,
+                functools.partial(self._link.ask_piece, bot.content),
+                spoilt=lambda: self._link.say(Spoilt(bot.content)),
+                quota=self._quota,
+            )
+        except OSError as error:
+            why = error.strerror or str(error)
+            raise BotLackError(f"cannot keep bots in {content_folder()}: {why}; make room there") from error
         if bot.runtime and not is_file(bot.runtime):
             raise BotLackError(f"{bot.label} needs {bot.runtime}, which is not installed there")
-        _check_needs(bot, content)
+        check_needs(bot, content)
         return msgspec.structs.replace(bot, place=content.folder, state=content.state)
-
-
-def _check_needs(bot: Competitor, content: Content) -> None:
-    """Check that the packages used by a bot have the same versions here as where it was entered.
-
-    Raises:
-        BotLackError: a version differs or is missing.
-    """
-    # A bot with a folder of its own brings its packages, and one with another runtime does not use those
-    # here.
-    if bot.folder or bot.runtime:
-        return
-    for name, version in content.inventory.needs.items():
-        try:
-            found = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found = ""
-        # Its own package was sent with its content, so the version that is installed here does not matter.
-        if found != version and bot.record.distribution != name:
-            has = f"{name} {found} is installed" if found else f"{name} is not installed"
-            raise BotLackError(f"{bot.label} uses {name} {version}, and {has}; install that version")
 
 
 class SlotPlayer:

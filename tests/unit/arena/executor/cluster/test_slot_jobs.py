@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from arena.entrants import resolve
-from arena.executor.cluster.contents import read_piece
+from arena.executor.cluster.contents import BotLackError, read_piece
 from arena.executor.cluster.messages import JobRow, PlayBatch
-from arena.executor.cluster.slot import BotLackError, Jobs
+from arena.executor.cluster.slot import Jobs
 from arena.home import home
 from tournaments import Sitting, config
 
@@ -49,12 +49,12 @@ class Coordinator:
 class Slot:
     """A slot that repeatedly gets the first job of a tournament, for different runs."""
 
-    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *bots: str) -> None:
         def be_at(home: Path) -> None:
             monkeypatch.setenv("ARENA_HOME", str(home))
 
         be_at(tmp_path / "coordinator")
-        self._bots = ("random:st=0.5", "minimax:depth=1")
+        self._bots = bots or ("random:st=0.5", "minimax:depth=1")
         sitting = Sitting(tmp_path / "arena.db", config(*self._bots, isolation="T1", require_tier="T1"))
         self._job: Job = sitting.jobs()[0]
         sitting.store.close()
@@ -138,3 +138,55 @@ def test_a_content_that_made_room_for_others_is_fetched_again(slot: Slot) -> Non
 def test_the_limit_of_a_bot_is_that_of_its_run(slot: Slot) -> None:
     limits = [slot.first_of("T1", margin_ms).limit for margin_ms in (50, 500)]
     assert [None if limit is None else limit.margin_ms for limit in limits] == [50, 500]
+
+
+_BOT = """
+from arena_plugins import PlayResult, hookimpl
+from helper import CHOOSE
+{needs}
+try:
+    import a_library_to_be_quicker
+except ImportError:
+    pass
+
+
+class First:
+    def play(self, state, limit):
+        return PlayResult(CHOOSE(state.legal_actions))
+
+
+@hookimpl
+def make_bot(game, seed):
+    return First()
+"""
+
+
+@pytest.mark.parametrize(
+    ("needs", "helper", "lacks"),
+    [
+        ("import numpy.linalg", "", ""),
+        ("import a_library_at_home", "", "a_library_at_home"),
+        ("from a_library_at_home.part import name", "", "a_library_at_home"),
+        ("", "import a_library_at_home as lib", "a_library_at_home"),
+        ("this is no Python", "", ""),
+    ],
+)
+def test_a_file_whose_library_is_not_installed_here_is_not_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: str, helper: str, lacks: str
+) -> None:
+    (tmp_path / "bot.py").write_text(_BOT.format(needs=needs))
+    (tmp_path / "helper.py").write_text(f"{helper}\nCHOOSE = min\n")
+    spec = f"python:file={tmp_path / 'bot.py'},with={tmp_path / 'helper.py'}"
+    slot = Slot(tmp_path, monkeypatch, spec, "random")
+    if not lacks:
+        assert slot.first_of("T1").place
+        return
+    with pytest.raises(BotLackError, match=f"imports {lacks}, which is not installed there; install it"):
+        slot.first_of("T1")
+
+
+def test_a_machine_that_cannot_keep_bots_says_where(slot: Slot) -> None:
+    home().mkdir()
+    (home() / "content").write_text("in the way")
+    with pytest.raises(BotLackError, match=r"cannot keep bots in \S+/slot/content: .+; make room there"):
+        slot.first_of("T1")
