@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from abc import ABC, abstractmethod
@@ -51,6 +52,16 @@ class HeldTournament(NamedTuple):
     """Bots that were to take part but were refused."""
     test: Callable[[], SprtReport] | None = None
     """Returns the state of the sequential test; None for a tournament that is not a sequential test."""
+
+    db: str | None = None
+    """The store as given on the command line."""
+
+    @property
+    def resume(self) -> str:
+        """The command that continues the tournament, with the options that are not stored."""
+        given = {"--keys": self.config.keys, "--db": self.db}
+        words = (word for option, value in given.items() if value for word in (option, value))
+        return shlex.join(["arena", "resume", self.record.name, *words])
 
     @property
     def is_match(self) -> bool:

@@ -99,7 +99,7 @@ class TextReporter(Reporter):
         if ended.state != "finished":
             done = count_text(ended.num_done, ended.total, " of ")
             self.remark(f"stopped after {done} matches: {ended.reason}")
-            say(f"Tournament was interrupted. To resume: arena resume {self.held.record.name}")
+            say(f"Tournament was interrupted. To resume: {self.held.resume}")
 
     def _end_test(self, report: SprtReport) -> None:
         """Print the result of a test: its matches, its cost, and its decision."""
@@ -190,7 +190,7 @@ class JsonReporter(Reporter):
             self._emit(kind, row)
         for bot in self.held.refused:
             self._emit("refused", {"bot": bot.bot, "cause": bot.why})
-        resume = None if ended.state == "finished" else f"arena resume {self.held.record.name}"
+        resume = None if ended.state == "finished" else self.held.resume
         self._emit("ended", {**msgspec.structs.asdict(ended), "resume": resume})
 
     def _emit(self, kind: str, values: dict[str, object]) -> None:

@@ -116,6 +116,7 @@ def _play(
         options.quiet,
         plan.left_out,
         None if test is None else test.report,
+        options.db,
     )
     reporter: Reporter = TextReporter(held) if options.form == "text" else JsonReporter(held)
     reporter.begin()

@@ -336,6 +336,15 @@ def test_notices_are_warnings(capsys: pytest.CaptureFixture[str], played: Comman
     assert capsys.readouterr() == ("", "warning: a worker died\n")
 
 
+def test_the_command_that_continues_has_what_is_not_stored(played: CommandLine) -> None:
+    with open_store(str(played.db)) as store:
+        record = store.tournaments.find("duel")
+    assert record is not None
+    config = TournamentConfig(keys="my lab.key")
+    held = HeldTournament(record, config, [], Scores([]), list, quiet=True, db="league.db")
+    assert held.resume == "arena resume duel --keys 'my lab.key' --db league.db"
+
+
 def test_boxes_of_help_can_be_ascii(arena: CommandLine) -> None:
     assert not arena("--help").stdout.isascii()
     code = "from arena.cli.main import main; main(['tournament', '--help'])"
