@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich_click import RichCommand, RichGroup
 
 from arena.cli.options import format_option
 from arena.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 _COLUMNS = {
     "machine": "MACHINE",
@@ -23,6 +29,8 @@ _COLUMNS = {
 }
 _NUMBER_OF_CORES = 0
 """Default of --slots; `num_workers` turns it into one fewer than there are cores."""
+_MAX_DISK_GIB = 1 << 30
+"""An exbibyte: larger than any disk, and small enough to count in bytes."""
 _keys_option = click.option(
     "--keys", type=click.Path(path_type=Path), metavar="FILE", help="The key of this machine."
 )
@@ -73,9 +81,10 @@ def start(*, bind: str, keys: Path | None) -> None:
 
     check_extra()
     from arena.executor.cluster.coordinator_link import note_cluster
-    from arena.executor.cluster.key_files import find_place
+    from arena.executor.cluster.key_files import check_bind, find_place
     from arena.executor.cluster.scheduler import run_scheduler
 
+    check_bind(bind)
     place = find_place(f"{'tcp' if keys is None else 'tls'}://{bind}", keys)
 
     def tell(address: str) -> None:
@@ -110,9 +119,33 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     try_place(place)
     rows = [status_row(machine) for machine in ask_status(place)]
     if not rows and form == "table":
-        say("no worker machine is connected; run arena worker ADDRESS on one to add its slots", err=True)
+        with_keys = "" if place.key is None else " --keys FILE"
+        say(f"no worker machine is connected; on one, run: arena worker {address}{with_keys}", err=True)
         return
-    emit("machine", rows, form, _COLUMNS)
+    if form == "table":
+        print_machines(rows)
+    else:
+        emit("machine", rows, form, _COLUMNS)
+
+
+def print_machines(rows: Sequence[Mapping[str, object]]) -> None:
+    """Print a table of machines; on a terminal that is too narrow, their notes are below it."""
+    from arena.cli.output import fit_columns, print_table, say
+
+    rows = [{**row, "speed": _two_digits(row["speed"])} for row in rows]
+    has_gpus = any(row["gpus"] for row in rows)
+    columns = {key: header for key, header in _COLUMNS.items() if has_gpus or key != "gpus"}
+    if sys.stdout.isatty():
+        columns = fit_columns(rows, columns, ["note"], shutil.get_terminal_size().columns)
+    print_table(rows, columns)
+    if "note" not in columns:
+        for row in rows:
+            if row["note"]:
+                say(f"{row['machine']}: {row['note']}")
+
+
+def _two_digits(speed: object) -> str | None:
+    return f"{speed:.2f}" if isinstance(speed, float) else None
 
 
 @click.command(cls=RichCommand)
@@ -154,8 +187,8 @@ def worker(address: str, *, keys: Path | None, slots: int | None, gpu: str | Non
 
     if slots is not None and slots < 1:
         raise ConfigError(f"--slots {slots} plays nothing; use 1 or more, or leave it out for cores - 1")
-    if disk <= 0:
-        raise ConfigError(f"--disk {disk:g} leaves no room for bots; use more than 0 GiB")
+    if not 0 < disk < _MAX_DISK_GIB:  # false for NaN, too
+        raise ConfigError(f"--disk {disk:g} is no room for bots; write GiB, such as --disk 20")
     ids = tuple(gpu.split(",")) if gpu is not None else ()
     gpus = find_gpus(ids)
     if slots is not None and slots < len(ids):

@@ -116,8 +116,11 @@ def check_machines(config: MachineOptions) -> None:
     """Check that the scheduler of the worker machines answers, if there is one; waits at most 4 s.
 
     Raises:
-        ConfigError: as `find_machines`, or the scheduler does not answer.
+        ConfigError: as `find_machines`, the scheduler does not answer, or a key is given without a scheduler.
     """
+    if config.keys is not None and not config.executor.startswith(DASK):
+        # Refused, because the matches would be played here by a user who believes that machines play them.
+        raise ConfigError("--keys is for worker machines; add --executor dask:tls://HOST:PORT, or omit it")
     if not has_machines(config):
         return
     place = find_machines(config).place

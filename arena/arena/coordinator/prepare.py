@@ -296,8 +296,9 @@ def concurrency(config: TournamentConfig) -> int:
     slots = find_machines(config).num_slots if config.cluster is not None else 0
     number = slots or num_workers(config.concurrency, cores)
     if number > cores and not config.force_concurrency:
+        option = f"--cluster local:{slots}" if slots else f"--concurrency {number}"
         raise ConfigError(
-            f"--concurrency {number} is more than the {cores} cores of this machine, so bots would lose on "
+            f"{option} is more than the {cores} cores of this machine, so bots would lose on "
             "time; add --force-concurrency to run it anyway"
         )
     return number

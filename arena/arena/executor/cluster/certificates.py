@@ -59,15 +59,19 @@ def make_keys(folder: Path, names: Sequence[str], *, renew: bool = False) -> Mad
     """
     for name in names:
         if not _NAME.fullmatch(name):
-            raise ConfigError(f"{name} cannot be the name of a machine; write letters, digits, . and -")
+            raise ConfigError(
+                f"'{name}' cannot be the name of a machine; write up to 63 letters, digits, . and -"
+            )
         if name == CA_FILE.removesuffix(".key"):
             raise ConfigError(f"{name} is the authority's own name; choose another name for the machine")
+    names = tuple(dict.fromkeys(names))
     ca_file = folder / CA_FILE
     files = [folder / f"{name}.key" for name in names]
     taken = [str(file) for file in files if file.exists()]
     if taken and not renew:
         raise ConfigError(
-            f"{taken[0]} exists already; --renew makes a new authority, and every machine needs a new key"
+            f"{taken[0]} exists already; name only new machines to add them, or add --renew to make a new "
+            "authority, with which every machine needs a new key"
         )
     now = dt.datetime.now(dt.UTC)
     try:

@@ -59,15 +59,15 @@ def ask_status(place: SchedulerPlace) -> tuple[MachineState, ...]:
 
 
 def status_row(machine: MachineState) -> dict[str, object]:
-    """Return a machine as a row of a table."""
+    """Return a machine as an object; what is unknown, or not so now, is None."""
     return {
         "machine": machine.name,
         "state": machine.state,
         "slots": machine.slots,
         "tier": machine.tier,
-        "gpus": describe_gpus(machine.gpus) or "-",
-        "speed": f"{machine.speed:.2f}" if machine.speed else "-",
-        "matches_per_min": round(machine.matches_per_min) if machine.state == "playing" else "-",
+        "gpus": describe_gpus(machine.gpus) or None,
+        "speed": machine.speed or None,
+        "matches_per_min": round(machine.matches_per_min) if machine.state == "playing" else None,
         "lost": machine.lost,
         "note": machine.note,
     }

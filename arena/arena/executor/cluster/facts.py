@@ -166,7 +166,7 @@ def _game_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.games.get(wanted.game) == wanted.game_hash:
         return ""
     lacks = "other code of" if wanted.game in facts.games else "no"
-    return f"{lacks} game {wanted.game}; install the same package there"
+    return f"{lacks} game {wanted.game}; install the same package there, then start arena worker again"
 
 
 def _tier_lack(facts: WorkerFacts, wanted: Wanted) -> str:
@@ -212,7 +212,7 @@ def _trainer_lack(facts: WorkerFacts, wanted: Wanted) -> str:
     if facts.trainers.get(wanted.trainer, "") == wanted.trainer_hash:
         return ""
     lacks = "other code of" if wanted.trainer in facts.trainers else "no"
-    return f"{lacks} trainer {wanted.trainer}; install the same package there"
+    return f"{lacks} trainer {wanted.trainer}; install the same package there, then start arena worker again"
 
 
 def _arithmetic_lack(facts: WorkerFacts, wanted: Wanted) -> str:

@@ -146,8 +146,12 @@ class ClusterHub(SchedulerPlugin):
         if guest is None:
             return
         del self._addresses[guest.slot]
+        machine = self._machines[guest.slot.machine]
+        # Two workers of one machine measure its speed apart; the table shows that of a slot which is there.
+        others = (each for each in self._guests.values() if each.slot.machine == guest.slot.machine)
+        machine.facts = next(others, guest).facts
         # A slot that sent a farewell ended on purpose.
-        self._machines[guest.slot.machine].lost += guest.bye is None
+        machine.lost += guest.bye is None
         is_lost = guest.bye is None or guest.bye.is_playing
         for client in self._clients():
             self._tell_client(client, SlotLeft(guest.slot, is_lost))

@@ -19,6 +19,7 @@ HEADER = "# key of an arena cluster:"
 """Start of a key file; the machine's name and the end of validity follow."""
 TRY_S = 4.0
 """Seconds to wait for the first answer of the scheduler."""
+_MAX_PORT = 65535
 _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----\n.*?-----END \1-----\n", re.DOTALL)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 # Used with `fullmatch`: names such as localhost.lan, or 127.lab.example, may be other machines.
@@ -85,8 +86,8 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     """
     scheme, _, rest = address.partition("://")
     host, _, port = rest.rpartition(":")
-    if scheme not in {"tls", "tcp"} or not host or not port.isdigit():
-        raise ConfigError(f"{address} is not the address of a scheduler; write tls://HOST:PORT")
+    if scheme not in {"tls", "tcp"} or not _is_host(host) or not _is_port(port):
+        raise ConfigError(f"'{address}' is not the address of a scheduler; write tls://HOST:PORT")
     if scheme == "tcp":
         if not _LOOPBACK.fullmatch(host):
             raise ConfigError(
@@ -97,6 +98,26 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     if keys is None:
         raise ConfigError(f"{address} needs --keys FILE; arena cluster keys makes one for each machine")
     return SchedulerPlace(address, read_key(keys.expanduser()))
+
+
+def _is_host(text: str) -> bool:
+    return bool(text) and "/" not in text and not any(map(str.isspace, text))
+
+
+def _is_port(text: str) -> bool:
+    """Return whether a text is the number of a TCP port; 0 lets the system choose one."""
+    return text.isascii() and text.isdigit() and int(text) <= _MAX_PORT
+
+
+def check_bind(bind: str) -> None:
+    """Check the option --bind.
+
+    Raises:
+        ConfigError: it is not HOST:PORT.
+    """
+    host, _, port = bind.rpartition(":")
+    if not _is_host(host) or not _is_port(port):
+        raise ConfigError(f"--bind '{bind}' is not valid; write HOST:PORT, such as 192.168.1.10:8786")
 
 
 def client_context(key: KeyFile) -> ssl.SSLContext:

@@ -282,6 +282,7 @@ class Roster:
         self._median = 0.0
         self._is_settled = False
         self._has_summed = False
+        self._told: set[RefusedMachine] = set()
         self._missing_since = time.monotonic()
         self._waits_for = ""
 
@@ -327,12 +328,12 @@ class Roster:
         return (self._machines().get(machine, None) and self._machines()[machine].name) or machine[:8]
 
     def news(self) -> str:
-        """Return a sentence when the run starts or waits for a machine; otherwise an empty string."""
+        """Return a sentence when the run starts, excludes a machine or waits for one; otherwise ""."""
         if self._eligible:
             self._missing_since = time.monotonic()
             self._waits_for = ""
             if self._has_summed:
-                return ""
+                return self._refusals()
             self._has_summed = True
             return self._summary()
         if time.monotonic() - self._missing_since < _PATIENCE_S:
@@ -378,6 +379,12 @@ class Roster:
         if self._wanted.speed != "ignore" and speeds:
             text += f"; speed {self._wanted.speed}: {', '.join(sorted(speeds))} of the reference"
         return text
+
+    def _refusals(self) -> str:
+        """Return which machines take no part, of those that were not named before."""
+        refused = {RefusedMachine(machine, lack.why) for machine, lack in self._lacks.items()} - self._told
+        self._told |= refused
+        return "; ".join(sorted(f"{self.name_of(each)} takes no part: {why}" for each, why in refused))
 
     def _num_slots(self, facts: WorkerFacts) -> int:
         return sum(self._wanted.admits(facts, number) for number in range(facts.slots))

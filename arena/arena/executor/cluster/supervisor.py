@@ -42,6 +42,8 @@ _NUM_LINES: Final = 20
 """Last lines of a slot's output, which the error message quotes."""
 _LOOK_S: Final = 0.1
 """Seconds between two checks of the slots."""
+_CUT_S: Final = 10.0
+"""Seconds without a connected slot before the user is told; slots that start again need one or two."""
 _LASTED_S: Final = 60.0
 """Seconds of life after which a slot is restarted without delay, since its start was not at fault."""
 
@@ -56,6 +58,8 @@ class SlotProcess:
         self.process: subprocess.Popen[str] | None = None
         self.is_connected = self.is_busy = self.has_played = False
         self.lines: deque[str] = deque(maxlen=_NUM_LINES)
+        self.has_died = False
+        """Whether the last process ended although nobody wanted it to."""
         self.starts_at = 0.0
         self.num_deaths = 0
         """Deaths in a row, each soon after its start."""
@@ -130,13 +134,13 @@ class SlotProcess:
         if self.process is None or self.process.poll() is None:
             return False
         # A slot that lost its scheduler, or aborted a match, is not at fault and starts again at once.
-        is_death = self.process.returncode not in (0, LOST)
+        self.has_died = self.process.returncode not in (0, LOST)
         if self.process.stdin is not None:
             self.process.stdin.close()
         self.process = None
         remove(self.folder / f"{self.number}-{self._num_starts}")
         lasted = time.monotonic() - self.began >= _LASTED_S
-        self.num_deaths = self.num_deaths + 1 if is_death and not lasted else 0
+        self.num_deaths = self.num_deaths + 1 if self.has_died and not lasted else 0
         self.starts_at = time.monotonic() + (
             min(MAX_BACKOFF_S, 2.0 ** (self.num_deaths - 1)) if self.num_deaths else 0.0
         )
@@ -156,6 +160,9 @@ class Supervisor:
         self._setup = setup
         self._tell = tell
         self._num_signals = 0
+        self._connected_at: float | None = None
+        """When a slot was last seen connected; None before all of them were."""
+        self._is_cut = False
         self._machine = machine_id()
         self._watch = SpeedWatch(setup.facts.slots, setup.facts.speed, measures=setup.measures_speed)
 
@@ -185,7 +192,7 @@ class Supervisor:
                         slot.process.wait()
 
     def _keep_running(self, slots: list[SlotProcess]) -> None:
-        has_told, num_told = False, 0
+        num_told = 0
         while True:
             for slot in slots:
                 if slot.has_ended():
@@ -193,9 +200,7 @@ class Supervisor:
                 # After a signal nothing is started again, so the loop below ends when the last slot has.
                 if slot.process is None and not self._num_signals and time.monotonic() >= slot.starts_at:
                     slot.start(self._setup, self._machine)
-            if not has_told and all(slot.is_connected for slot in slots):
-                has_told = True
-                self._tell(f"{describe(self._setup.facts)}, connected")
+            self.tell_connection(slots)
             # Compared with a count, because two signals may come between two checks: the second one must not
             # be lost.
             if self._num_signals > num_told:
@@ -205,6 +210,21 @@ class Supervisor:
                 return
             self.watch_speed(slots)
             time.sleep(_LOOK_S)
+
+    def tell_connection(self, slots: Sequence[SlotProcess]) -> None:
+        """Tell the user once when all slots are connected, when none is any more, and when one is again."""
+        if any(slot.is_connected for slot in slots):
+            if self._is_cut:
+                self._tell("connected again")
+            elif self._connected_at is None and not all(slot.is_connected for slot in slots):
+                return
+            elif self._connected_at is None:
+                self._tell(f"{describe(self._setup.facts)}, connected")
+            self._connected_at, self._is_cut = time.monotonic(), False
+        elif self._connected_at is not None and not self._is_cut and not self._num_signals:
+            self._is_cut = time.monotonic() - self._connected_at >= _CUT_S
+            if self._is_cut:
+                self._tell(f"no scheduler answers at {self._setup.address}; the slots keep trying")
 
     def watch_speed(self, slots: Sequence[SlotProcess]) -> None:
         """Start the slots again with another speed if the idle machine has changed its own."""
@@ -223,7 +243,7 @@ class Supervisor:
                 slot.end_soon()
 
     def _note_end(self, slot: SlotProcess) -> None:
-        if not slot.num_deaths or self._num_signals:
+        if not slot.has_died or self._num_signals:
             return
         if slot.num_deaths >= MAX_EARLY and not slot.has_played:
             lines = "\n".join(slot.lines) or "nothing"
@@ -231,7 +251,8 @@ class Supervisor:
                 f"slot {slot.number} died {MAX_EARLY} times before it played a match; its output:\n{lines}"
             )
         wait_s = max(0.0, slot.starts_at - time.monotonic())
-        self._tell(f"slot {slot.number} died; it restarts in {wait_s:.0f} s")
+        when = f"in {wait_s:.0f} s" if wait_s else "now"
+        self._tell(f"slot {slot.number} died; it restarts {when}")
 
     def _end(self, slots: list[SlotProcess]) -> None:
         is_first = self._num_signals == 1

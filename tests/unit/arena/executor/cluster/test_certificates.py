@@ -13,7 +13,7 @@ import pytest
 from arena.errors import ConfigError
 from arena.executor.cluster import certificates, key_files
 from arena.executor.cluster.certificates import CA_FILE, make_keys
-from arena.executor.cluster.key_files import find_place, read_key, try_place
+from arena.executor.cluster.key_files import check_bind, find_place, read_key, try_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +41,12 @@ def test_each_machine_gets_a_file_that_only_its_owner_reads(made: Path) -> None:
 def test_a_further_machine_joins_the_same_cluster(made: Path) -> None:
     assert not make_keys(made, ["pc2"]).is_new
     assert read_key(made / "pc2.key").authority == read_key(made / "lab.key").authority
-    with pytest.raises(ConfigError, match=r"pc2\.key exists already; --renew"):
+    with pytest.raises(ConfigError, match=r"pc2\.key exists already; name only new machines"):
         make_keys(made, ["pc2"])
+
+
+def test_a_name_given_twice_is_one_machine(tmp_path: Path) -> None:
+    assert [file.name for file in make_keys(tmp_path, ["pc1", "pc1"]).files] == ["pc1.key"]
 
 
 def test_renewing_makes_another_cluster(made: Path) -> None:
@@ -86,6 +90,9 @@ def test_unusable_files_are_refused_with_the_way_out(made: Path, monkeypatch: py
         ("http://127.0.0.1:8786", "not the address of a scheduler"),
         ("tls://127.0.0.1", "not the address of a scheduler"),
         ("tls://:8786", "not the address of a scheduler"),
+        ("tls://192.168.1.10:65536", "not the address of a scheduler"),
+        ("tls://tls://192.168.1.10:8786", "not the address of a scheduler"),
+        ("", "'' is not the address of a scheduler"),
         ("tcp://192.168.1.10:8786", r"only be reached on this machine; write tls://192\.168\.1\.10:8786"),
         ("tls://127.0.0.1:8786", "needs --keys FILE"),
     ],
@@ -93,6 +100,15 @@ def test_unusable_files_are_refused_with_the_way_out(made: Path, monkeypatch: py
 def test_addresses_that_cannot_be_are_refused(address: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         find_place(address, None)
+
+
+@pytest.mark.parametrize(
+    "bind", ["192.168.1.10", "192.168.1.10:65536", ":8786", "tls://192.168.1.10:8786", ""]
+)
+def test_a_place_to_listen_that_cannot_be_is_refused(bind: str) -> None:
+    # Python's sockets take a port of more than 16 bits modulo 65536, so the scheduler would listen elsewhere.
+    with pytest.raises(ConfigError, match=f"--bind '{bind}' is not valid; write HOST:PORT"):
+        check_bind(bind)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "127.0.0.53", "localhost", "[::1]", "::1"])

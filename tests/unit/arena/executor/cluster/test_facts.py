@@ -202,6 +202,7 @@ def test_a_roster_takes_machines_as_they_come(now: list[float]) -> None:
     assert "50% slower" in refused.why
     assert roster.eligible == [ONE, TWO]
     assert roster.news() == "2 machines, 4 slots, T2; speed pin: pc1 1.00, pc2 1.05 of the reference"
+    assert roster.news().startswith("pc3 takes no part: 50% slower than the median")
     assert roster.news() == ""
     assert roster.name_of(TWO.machine) == "pc2"
     roster.remove(ONE)

@@ -5,19 +5,29 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from arena.executor.cluster import messages
 from arena.executor.cluster.facts import WorkerFacts
 from arena.executor.cluster.hub import ClusterHub
-from arena.executor.cluster.messages import OP, ContentPiece, Hello, JoinRun, Want, encode
+from arena.executor.cluster.messages import (
+    OP,
+    AskStatus,
+    ContentPiece,
+    Hello,
+    JoinRun,
+    Status,
+    Want,
+    encode,
+)
 from arena.executor.cluster.pieces import PieceCache
 from arena.executor.slots import Slot
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from arena.executor.cluster.messages import ClusterMessage
+    from arena.executor.cluster.messages import ClusterMessage, MachineState
 
 FACTS = WorkerFacts(
     name="lab3",
@@ -46,6 +56,7 @@ class Scheduler:
         """The requests that coordinators received."""
         self.pieces: list[tuple[str, ContentPiece]] = []
         """The pieces that slots received."""
+        self.machines: tuple[MachineState, ...] = ()
 
     def worker_send(self, address: str, message: dict[str, Any]) -> None:
         said = messages.for_slot(message["data"])
@@ -56,6 +67,8 @@ class Scheduler:
         said = messages.for_coordinator(message["data"])
         if isinstance(said, Want):
             self.asked.append((client, said))
+        elif isinstance(said, Status):
+            self.machines = said.machines
 
     def hear(self, message: ClusterMessage, *, worker: str = "", client: str = "") -> None:
         self.stream_handlers[OP](data=encode(message), worker=worker, client=client)
@@ -114,3 +127,13 @@ def test_a_slot_that_left_gets_no_answer(hub: ClusterHub, scheduler: Scheduler) 
     hub.remove_worker(scheduler, "one")  # pyright: ignore[reportArgumentType]
     scheduler.hear(ContentPiece(CONTENT, 0, b"code"), client="first")
     assert scheduler.pieces == []
+
+
+def test_the_table_shows_the_speed_of_a_slot_that_is_there(hub: ClusterHub, scheduler: Scheduler) -> None:
+    second = Hello(Slot("lab3", 0, "b" * 32), msgspec.structs.replace(FACTS, speed=0.5))
+    scheduler.stream_comms["second worker"] = object()
+    scheduler.hear(second, worker="second worker")
+    hub.remove_worker(scheduler, "second worker")  # pyright: ignore[reportArgumentType] - what a hub uses of it
+    scheduler.hear(AskStatus(), client="first")
+    (machine,) = scheduler.machines
+    assert (machine.slots, machine.speed) == (2, 1.0)

@@ -229,6 +229,37 @@ def test_a_machine_is_idle_if_no_slot_works(
     assert told == [is_idle]
 
 
+def test_a_worker_says_when_its_scheduler_is_gone_and_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, told = [0.0], list[str]()
+    monkeypatch.setattr("arena.executor.cluster.supervisor.time.monotonic", lambda: now[0])
+    own = Supervisor(SupervisorSetup(address="tls://lab:1", keys="", facts=find_facts(2, 1.0)), told.append)
+    slots = [SlotProcess(number, tmp_path) for number in range(2)]
+    steps = ((0, 0), (30, 1), (1, 2), (5, 1), (5, 0), (9, 0), (1, 0), (60, 0), (1, 1), (5, 2))
+    for seconds, connected in steps:
+        now[0] += seconds
+        for slot in slots:
+            slot.is_connected = slot.number < connected
+        own.tell_connection(slots)
+    assert [line.rpartition(", ")[2] for line in told] == [
+        "connected",
+        "no scheduler answers at tls://lab:1; the slots keep trying",
+        "connected again",
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "num_deaths"), [(1, 1), (1000, 0)])
+def test_a_slot_that_lived_long_has_died_all_the_same(tmp_path: Path, seconds: int, num_deaths: int) -> None:
+    slot = SlotProcess(0, tmp_path)
+    with subprocess.Popen(own_python("-c", "exit(1)"), text=True) as slot.process:  # noqa: S603 - this interpreter
+        slot.process.wait()
+        slot.began = time.monotonic() - seconds
+        assert slot.has_ended()
+    assert slot.has_died, "the worker says so"
+    assert slot.num_deaths == num_deaths
+
+
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[PrivateCluster]:
     """Run a cluster whose machine gets another speed as soon as it is idle."""
