@@ -109,6 +109,7 @@ def thawed(connection: Connection, cold: ColdTournament) -> Generator[None]:
         load(connection, cold)
         yield
     finally:
+        _keep_plans(connection, after=_PLANNED_AFTER)
         for table in _HIDDEN:
             # With its schema: without a temporary table, the bare name would be that of the stored one.
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {_temporary(connection)}.{table.name}")
@@ -127,6 +128,7 @@ def load(connection: Connection, cold: ColdTournament) -> None:
         manifest, manifest_hash = archive.read_manifest(cold.folder)
         if manifest_hash != cold.manifest_hash:
             raise DamagedError(f"{cold.folder / archive.MANIFEST} is not as it was written")
+        _keep_plans(connection, after=None)
         for table in _HIDDEN:
             # Without foreign keys: those of a temporary table refer to temporary tables, most of which do not
             # exist.
@@ -138,6 +140,17 @@ def load(connection: Connection, cold: ColdTournament) -> None:
             # After the rows: building an index at once is faster than extending it row by row.
             for index in sorted(table.indexes, key=lambda index: str(index.name)):
                 connection.execute(CreateIndex(index))
+
+
+def _keep_plans(connection: Connection, *, after: int | None) -> None:
+    """Have a PostgreSQL server keep the plan of a statement after so many executions; None for never.
+
+    A kept plan reads the table that its name meant when it was made: it would read the stored table behind a
+    temporary one. So a merge of many tournaments copied cold ones without their matches.
+    """
+    if connection.dialect.name == "postgresql":
+        raw: Any = connection.connection.driver_connection
+        raw.prepare_threshold = after
 
 
 def insert_rows(connection: Connection, table: Table, rows: Iterable[Sequence[Any]]) -> int:
@@ -190,6 +203,8 @@ def base_of(connection: Connection) -> Path | None:
     return Path(file).parent
 
 
+_PLANNED_AFTER: Final = 5
+"""The default of psycopg."""
 _ALL: Final = select(
     cold_tournaments.c.tournament_id,
     tournaments.c.name,

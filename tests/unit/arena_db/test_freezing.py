@@ -204,6 +204,20 @@ def test_merging_stores_with_cold_tournaments(store: Store, path: Path) -> None:
         assert store.integrity.check() == []
 
 
+def test_cold_matches_are_merged_after_those_of_many_tournaments(store: Store, tmp_path: Path) -> None:
+    # Of a statement that was executed five times, a server keeps the plan, which is that of the stored table.
+    for _ in range(7):
+        other = add_cup(store, "a", "b")
+        store.matches.save([other.match(1)])
+    cup = cup_of(store, "round-robin")
+    before = [match.match_hash for match in store.matches.of_tournament(cup.record.id)]
+    store.cold.freeze(cup.record.id, tmp_path / "cold", who=WHO)
+    with Store.open(tmp_path / "copy.db") as copy:
+        merged = copy.transfers.merge(store.place)
+        assert [each.num_matches for each in merged] == [1] * 7 + [len(before)]
+        assert copy.integrity.check() == []
+
+
 def test_only_ended_tournaments(store: Store, tmp_path: Path) -> None:
     cup = add_cup(store)
     store.matches.save([cup.match(1)])
