@@ -79,7 +79,8 @@ class EventPublisher:
         self._tournament = tournament
         self._total = tournament.num_total
         self._jobs: dict[int, Job] = {}
-        self._num_workers = num_workers
+        self.num_workers = num_workers
+        """Number of concurrent matches; changes while worker machines join and leave."""
         self._warn = warn
         self._goal = goal
         self._clock = clock
@@ -286,7 +287,7 @@ class EventPublisher:
             name=tournament.name,
             game=tournament.game,
             tc=tournament.pool.limit,
-            workers=self._num_workers,
+            workers=self.num_workers,
             rate=self._rate(now),
             reason=self._reason,
             goal="" if self._goal is None else self._goal(),

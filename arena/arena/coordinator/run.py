@@ -149,7 +149,7 @@ class Run:
     def _plan(self) -> None:
         """Request further matches when few are left; drop those that a decision made unnecessary."""
         before = self._source.decision
-        self._source.num_workers = self._pool.num_workers
+        self._source.num_workers = self._publisher.num_workers = self._pool.num_workers
         jobs = self._source.more(len(self._queue), self._flights.numbers)
         self._forget(self._source.take_gone())
         for withdrawn in self._source.take_withdrawn():

@@ -213,6 +213,9 @@ class Supervisor:
 
     def tell_connection(self, slots: Sequence[SlotProcess]) -> None:
         """Tell the user once when all slots are connected, when none is any more, and when one is again."""
+        # A slot that is told to end while it waits for its scheduler reports that it waits no longer.
+        if self._num_signals:
+            return
         if any(slot.is_connected for slot in slots):
             if self._is_cut:
                 self._tell("connected again")
@@ -221,7 +224,7 @@ class Supervisor:
             elif self._connected_at is None:
                 self._tell(f"{describe(self._setup.facts)}, connected")
             self._connected_at, self._is_cut = time.monotonic(), False
-        elif self._connected_at is not None and not self._is_cut and not self._num_signals:
+        elif self._connected_at is not None and not self._is_cut:
             self._is_cut = time.monotonic() - self._connected_at >= _CUT_S
             if self._is_cut:
                 self._tell(f"no scheduler answers at {self._setup.address}; the slots keep trying")

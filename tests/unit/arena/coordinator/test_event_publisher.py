@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from typing_extensions import override
 
 from arena.coordinator import event_publisher as module
+from arena.coordinator.hold import play_out
 from arena.coordinator.lease import Lease
+from arena.coordinator.orders import Orders
+from arena.coordinator.run import RunParts
 from arena.coordinator.run_events import Ended, MatchFinished, RunNotice
+from arena.coordinator.stop import StopSignals
+from arena.executor.pools import InlinePool
 from arena.executor.record import void_record
 from arena.executor.streaming import live_event, started_of
 from arena.live.events import Event, Move, ThinkingInfo, unpack
@@ -23,10 +29,12 @@ from tournaments import TRIO, Sitting, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from concurrent.futures import Future
 
     from arena.coordinator.config import TournamentConfig
     from arena.coordinator.event_publisher import EventPublisher
     from arena.executor.job import Job
+    from arena.executor.slots import Slot
     from arena_db.records import LiveEvent, MatchRecord
 
     Begin = Callable[[TournamentConfig], Sitting]
@@ -98,6 +106,24 @@ def view_of(sitting: Sitting) -> LiveView:
         for event in sitting.told()
     ]
     return reduce_all(LiveView(), events)
+
+
+class GrowingPool(InlinePool):
+    """A pool to which machines connect after the run began."""
+
+    @override
+    def submit(self, jobs: Sequence[Job], slot: Slot, tick: Callable[[], None]) -> Future[list[MatchRecord]]:
+        self.num_workers = 5
+        return super().submit(jobs, slot, tick)
+
+
+def test_viewers_see_how_many_matches_are_played_at_once(begin: Begin) -> None:
+    sitting = begin(config(*TRIO, rounds=4))
+    with Lease(sitting.store, sitting.tournament, current_owner()) as lease:
+        orders = Orders(lease, StopSignals(), say=sitting.said.append)
+        parts = RunParts(sitting.planner(1, lease.store), GrowingPool(), orders)
+        play_out(lease.store, sitting.tournament, parts, tell=sitting.events.append)
+    assert view_of(sitting).progress.workers == 5
 
 
 def test_a_match_is_followed_to_its_stored_end(

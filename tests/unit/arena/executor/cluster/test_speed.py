@@ -242,6 +242,10 @@ def test_a_worker_says_when_its_scheduler_is_gone_and_back(
         for slot in slots:
             slot.is_connected = slot.number < connected
         own.tell_connection(slots)
+    own._num_signals = 1  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - as Ctrl-C does
+    now[0] += 60
+    slots[0].is_connected = False
+    own.tell_connection(slots)
     assert [line.rpartition(", ")[2] for line in told] == [
         "connected",
         "no scheduler answers at tls://lab:1; the slots keep trying",
