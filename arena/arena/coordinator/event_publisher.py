@@ -79,8 +79,7 @@ class EventPublisher:
         self._tournament = tournament
         self._total = tournament.num_total
         self._jobs: dict[int, Job] = {}
-        self.num_workers = num_workers
-        """Number of concurrent matches; changes while worker machines join and leave."""
+        self._num_workers = num_workers
         self._warn = warn
         self._goal = goal
         self._clock = clock
@@ -277,6 +276,17 @@ class EventPublisher:
     def _started(self, job: Job, attempt: int, t: float) -> LiveEvent:
         return live_event(msgspec.structs.replace(job, attempt=attempt), started_of(job), 0, t)
 
+    @property
+    def num_workers(self) -> int:
+        """Number of concurrent matches; changes while worker machines join and leave."""
+        return self._num_workers
+
+    @num_workers.setter
+    def num_workers(self, num: int) -> None:
+        # Published with the next events: the next beat may be ten seconds away.
+        self._state_is_due |= num != self._num_workers
+        self._num_workers = num
+
     def _run_state(self, now: float) -> RunState:
         tournament = self._tournament
         return RunState(
@@ -287,7 +297,7 @@ class EventPublisher:
             name=tournament.name,
             game=tournament.game,
             tc=tournament.pool.limit,
-            workers=self.num_workers,
+            workers=self._num_workers,
             rate=self._rate(now),
             reason=self._reason,
             goal="" if self._goal is None else self._goal(),

@@ -108,6 +108,20 @@ def view_of(sitting: Sitting) -> LiveView:
     return reduce_all(LiveView(), events)
 
 
+def test_another_number_of_workers_is_published_before_the_next_beat(
+    played: tuple[Sitting, list[Job], list[MatchRecord]], clock: Clock
+) -> None:
+    sitting, *_ = played
+    with telling(sitting, clock) as publisher:
+        publisher.tick(at_once=True)
+        for num in (5, 5):
+            clock.now += 1.0
+            publisher.num_workers = num
+            publisher.tick(at_once=True)
+            assert view_of(sitting).progress.workers == 5
+    assert [event.kind for event in sitting.told()].count("state") == 2
+
+
 class GrowingPool(InlinePool):
     """A pool to which machines connect after the run began."""
 
