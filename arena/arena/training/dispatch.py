@@ -167,16 +167,17 @@ class Dispatcher:
 
 
 class _Pace(NamedTuple):
-    """The time of a slot's last shard."""
+    """The time of a slot."""
 
     seconds: float
     measured_at: float
 
 
 class Paces:
-    """The seconds that each slot took for its last shard.
+    """The seconds that each slot takes for a shard: the better of its last two times.
 
-    The first shard of a slot is not measured, because kernels are compiled and networks are loaded in it.
+    One long time says little: in the first shard of a slot kernels are compiled and networks are loaded, and
+    later ones may have waited for work of another run, or while this process was suspended.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -184,8 +185,8 @@ class Paces:
         self._clock = clock
         self._began: dict[Slot, float] = {}
         """When each busy slot began its shard."""
-        self._warm: set[Slot] = set()
-        """Slots that have computed a shard."""
+        self._last: dict[Slot, float] = {}
+        """Seconds of each slot's last shard."""
         self._paces: dict[Slot, _Pace] = {}
 
     def began(self, slot: Slot) -> None:
@@ -195,11 +196,12 @@ class Paces:
     def ended(self, slot: Slot, *, is_done: bool) -> None:
         """Record that a slot is free again; `is_done` if it returned a right result."""
         now = self._clock()
-        began = self._began.pop(slot)
-        if is_done and slot in self._warm:
-            self._paces[slot] = _Pace(now - began, now)
-        elif is_done:
-            self._warm.add(slot)
+        seconds = now - self._began.pop(slot)
+        if not is_done:
+            return
+        if slot in self._last:
+            self._paces[slot] = _Pace(min(seconds, self._last[slot]), now)
+        self._last[slot] = seconds
 
     def leaves(self, slot: Slot, slots: Iterable[Slot], num_waiting: int) -> bool:
         """Return whether a free slot should leave the waiting shards to faster slots.
