@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from arena.interrupts import interrupt_main_thread
 from arena.live.run_views import PAUSED
-from arena.training.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from pathlib import Path
     from types import FrameType
 
 ORDER: Final = "order"
@@ -54,17 +54,51 @@ def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S)
     Raises:
         OSError: the folder cannot be written.
     """
-    left = write_whole(folder / ORDER, order.encode())
-    end = time.monotonic() + patience_s
-    while left.exists():
-        if time.monotonic() >= end:
-            try:
-                left.unlink()
-            except FileNotFoundError:
-                break
+    left = folder / ORDER
+    ends_at = time.monotonic() + patience_s
+    # A file of its own, since several senders may come at once: the next order must neither replace one that
+    # was not taken, nor be mistaken for it.
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{ORDER}-")
+    own = Path(name)
+    try:
+        os.write(descriptor, order.encode())
+        os.close(descriptor)
+        mark = own.stat()
+        while not _is_placed(own, left):
+            if time.monotonic() >= ends_at:
+                return False
+            time.sleep(_LOOK_S)
+        while _is_same(mark, left):
+            if time.monotonic() >= ends_at:
+                try:
+                    left.unlink()
+                except FileNotFoundError:
+                    break
+                return False
+            time.sleep(_LOOK_S)
+        return True
+    finally:
+        own.unlink(missing_ok=True)
+
+
+def _is_placed(own: Path, left: Path) -> bool:
+    """Give a file the name of an order, unless another order has it; return whether it was given."""
+    try:
+        left.hardlink_to(own)
+    except FileExistsError:
+        return False
+    except OSError:  # this file system has no hard links
+        if left.exists():
             return False
-        time.sleep(_LOOK_S)
+        own.rename(left)
     return True
+
+
+def _is_same(mark: os.stat_result, left: Path) -> bool:
+    """Return whether an order is still the file with this mark."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(mark, left.stat())
+    return False
 
 
 class OrderAnswer(NamedTuple):

@@ -8,13 +8,15 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.interrupts import repeat_lost_interrupts
 from arena.own_python import own_python
-from arena.training.stopping import order_run, run_orders
+from arena.training.stopping import RunOrders, order_run, run_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,6 +124,22 @@ def test_an_order_to_end_at_once_is_obeyed_though_it_came_within_a_destructor(tm
         train()
     assert gone_on, "Python dropped the first interrupt"
     assert not (tmp_path / "order").exists()
+
+
+def test_orders_that_come_at_once_are_taken_one_by_one(tmp_path: Path) -> None:
+    orders = RunOrders(tmp_path)
+    taken: list[bytes] = []
+    with ThreadPoolExecutor(6) as senders:
+        sent = [senders.submit(order_run, tmp_path, order) for order in 4 * ("stop", "pause", "resume")]
+        while not all(each.done() for each in sent):
+            with suppress(FileNotFoundError):
+                order = (tmp_path / "order").read_bytes()
+                orders.take()
+                taken.append(order)
+            time.sleep(0.001)
+    assert all(each.result().is_taken for each in sent)
+    assert sorted(taken) == sorted(4 * [b"stop", b"pause", b"resume"])
+    assert list(tmp_path.iterdir()) == []
 
 
 _DEAF = """
