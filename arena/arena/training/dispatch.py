@@ -39,6 +39,8 @@ busy. That makes one step longer, by its time at most, so it costs 2 %."""
 _OVERDUE: Final = 2.0
 """A slot that takes more than this multiple of its time is not counted on: it may be stopped, or about to be
 lost."""
+_JUMP: Final = 3.0
+"""Multiple of the time before beyond which a time of a slot counts only if the next one is as long."""
 _IDLE_S: Final = 3.0
 """Seconds without a slot after which a training that is to stop does so before its step is over."""
 
@@ -174,10 +176,11 @@ class _Pace(NamedTuple):
 
 
 class Paces:
-    """The seconds that each slot takes for a shard: the better of its last two times.
+    """The seconds that each slot took for its last shard.
 
-    One long time says little: in the first shard of a slot kernels are compiled and networks are loaded, and
-    later ones may have waited for work of another run, or while this process was suspended.
+    The first shard of a slot is not measured, because kernels are compiled and networks are loaded in it.
+    Neither is a single one that took much longer than the one before: it may have waited for work of another
+    run, or while this process was suspended.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -199,8 +202,9 @@ class Paces:
         seconds = now - self._began.pop(slot)
         if not is_done:
             return
-        if slot in self._last:
-            self._paces[slot] = _Pace(min(seconds, self._last[slot]), now)
+        before = self._last.get(slot)
+        if before is not None:
+            self._paces[slot] = _Pace(before if seconds > _JUMP * before else seconds, now)
         self._last[slot] = seconds
 
     def leaves(self, slot: Slot, slots: Iterable[Slot], num_waiting: int) -> bool:
