@@ -36,6 +36,19 @@ def hold(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
     return play_shard(data, blobs, device)
 
 
+def name_device(data: bytes, blobs: Sequence[bytes], device: str) -> str:
+    """Return text, which is no result of a shard."""
+    del data, blobs
+    return device
+
+
+def linger(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
+    """Create the file `lingers`, then compute until the process is killed."""
+    (Path(os.environ[FOLDER]) / "lingers").touch()
+    time.sleep(_DEADLINE_S)
+    return echo(data, blobs, device)
+
+
 def listen(data: bytes, blobs: Sequence[bytes], device: str) -> bytes:
     """Return what a program that inherits standard input reads from it."""
     del data, blobs, device

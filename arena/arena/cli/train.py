@@ -15,7 +15,7 @@ from rich_click import RichCommand
 from arena.cli.exits import Exit
 from arena.cli.options import MACHINES, db_option
 from arena.cli.output import say
-from arena.errors import ArenaError, ConfigError
+from arena.errors import ConfigError
 from arena_plugins.text import clean_text
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def train(
     Ctrl-C writes a checkpoint; --resume RUN continues exactly there. Without TRAINER and --resume the
     trainers are listed.
     """
-    from arena.training.runs import Order
+    from arena.errors import PluginError, StoreError
+    from arena.training.runs import Order, drop_if_empty
 
     if not words and resume is None:
         return _list_trainers()
@@ -90,7 +91,13 @@ def train(
     command = _command(words, {key: given[key] for key in _DECISIVE})
     order = Order.of_options(trainer or "", options, command, given)
     folder, settings = _begin(order, keys) if resume is None else _go_on(resume, order, keys)
-    return _sit(folder, settings, db, keys, quiet=quiet)
+    try:
+        return _sit(folder, settings, db, keys, quiet=quiet)
+    except (ConfigError, PluginError, StoreError):
+        # Any other error can be overcome, and says that --resume continues the run.
+        if resume is None:
+            drop_if_empty(folder)
+        raise
 
 
 for _option in reversed(_OPTIONS):
@@ -134,7 +141,6 @@ def _go_on(name: str, order: Order, keys: str | None) -> tuple[Path, RunSettings
 
 
 def _sit(folder: Path, settings: RunSettings, db: str | None, keys: str | None, *, quiet: bool) -> Exit:
-    from arena.training.runs import drop_if_empty
     from arena.training.stopping import Stopped
     from arena.training.training_session import sit
 
@@ -146,9 +152,6 @@ def _sit(folder: Path, settings: RunSettings, db: str | None, keys: str | None, 
     except Stopped:
         say(f"Training was stopped. To continue: arena train --resume {folder.name}", err=True)
         return Exit.STOPPED
-    except ArenaError:
-        drop_if_empty(folder)
-        raise
     _report(product, folder)
     return Exit.COMPLETE
 

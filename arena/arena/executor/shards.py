@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 
@@ -81,12 +81,16 @@ def call_shard(call: ShardCall) -> bytes:
 
     Raises:
         PluginError: it cannot be computed here.
+        TypeError: the function returns something else than bytes.
         Exception: as the function raises.
     """
     task = call.task
     compute = find_function(task.trainer, task.function)
     collect_as_usual()
-    result = compute(task.data, call.blobs, task.device)
+    # A function of a plugin, which may return anything.
+    result = cast("object", compute(task.data, call.blobs, task.device))
+    if not isinstance(result, bytes):
+        raise TypeError(f"{task.function} returned {type(result).__name__}, not bytes")
     if len(result) > MAX_RESULT:
         raise ValueError(f"{task.label} has a result of {len(result) >> 20} MiB")
     return result

@@ -39,6 +39,8 @@ busy. That makes one step longer, by its time at most, so it costs 2 %."""
 _OVERDUE: Final = 2.0
 """A slot that takes more than this multiple of its time is not counted on: it may be stopped, or about to be
 lost."""
+_JUMP: Final = 3.0
+"""Multiple of the time before beyond which a time of a slot counts only if the next one is as long."""
 _IDLE_S: Final = 3.0
 """Seconds without a slot after which a training that is to stop does so before its step is over."""
 
@@ -167,7 +169,7 @@ class Dispatcher:
 
 
 class _Pace(NamedTuple):
-    """The time of a slot's last shard."""
+    """The time of a slot."""
 
     seconds: float
     measured_at: float
@@ -177,6 +179,8 @@ class Paces:
     """The seconds that each slot took for its last shard.
 
     The first shard of a slot is not measured, because kernels are compiled and networks are loaded in it.
+    Neither is a single one that took much longer than the one before: it may have waited for work of another
+    run, or while this process was suspended.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -184,8 +188,8 @@ class Paces:
         self._clock = clock
         self._began: dict[Slot, float] = {}
         """When each busy slot began its shard."""
-        self._warm: set[Slot] = set()
-        """Slots that have computed a shard."""
+        self._last: dict[Slot, float] = {}
+        """Seconds of each slot's last shard."""
         self._paces: dict[Slot, _Pace] = {}
 
     def began(self, slot: Slot) -> None:
@@ -195,11 +199,13 @@ class Paces:
     def ended(self, slot: Slot, *, is_done: bool) -> None:
         """Record that a slot is free again; `is_done` if it returned a right result."""
         now = self._clock()
-        began = self._began.pop(slot)
-        if is_done and slot in self._warm:
-            self._paces[slot] = _Pace(now - began, now)
-        elif is_done:
-            self._warm.add(slot)
+        seconds = now - self._began.pop(slot)
+        if not is_done:
+            return
+        before = self._last.get(slot)
+        if before is not None:
+            self._paces[slot] = _Pace(before if seconds > _JUMP * before else seconds, now)
+        self._last[slot] = seconds
 
     def leaves(self, slot: Slot, slots: Iterable[Slot], num_waiting: int) -> bool:
         """Return whether a free slot should leave the waiting shards to faster slots.

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ import msgspec
 from arena.errors import ConfigError
 from arena.home import home
 from arena.training import checkpoints
-from arena.training.files import toml_lines, write_whole
+from arena.training.files import held, toml_lines, write_whole
 from arena.training.recipe import find_recipe, options_of
 from arena_plugins.entries import TRAINERS, find
 from arena_plugins.spec import NAME, nearest
@@ -229,10 +230,14 @@ def write_settings(folder: Path, settings: RunSettings) -> None:
 
 
 def drop_if_empty(folder: Path) -> None:
-    """Remove a run that has neither measurements nor a checkpoint, because its trainer refused it."""
-    files = {path.name: path.stat().st_size for path in folder.iterdir()}
-    if all(name in {_SETTINGS, "lock"} or not size for name, size in files.items()):
-        shutil.rmtree(folder)
+    """Remove a new run that has neither measurements nor a checkpoint, because its trainer refused it.
+
+    A run that another process holds stays: in its first step it has none either.
+    """
+    with suppress(ConfigError), held(folder):
+        files = {path.name: path.stat().st_size for path in folder.iterdir()}
+        if all(name in {_SETTINGS, "lock"} or not size for name, size in files.items()):
+            shutil.rmtree(folder)
 
 
 def find_run(name: str) -> tuple[Path, RunSettings]:

@@ -6,19 +6,20 @@ answer: the sender needs neither a process id nor a lock, and withdraws an order
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from arena.interrupts import interrupt_main_thread
 from arena.live.run_views import PAUSED
-from arena.training.files import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-    from pathlib import Path
+    from collections.abc import Callable, Generator
     from types import FrameType
 
 ORDER: Final = "order"
@@ -30,6 +31,10 @@ _ANSWER_S: Final = 15.0
 """Seconds that an order waits to be taken: a kernel may block all threads of the process for some time."""
 _LOOK_S: Final = 0.05
 """Seconds between two polls by the training process, and by a sender that waits."""
+_DEAF_S: Final = 5.0
+"""Seconds that the main thread has to notice that it must end at once, before the process is ended."""
+_SHOW_CURSOR: Final = b"\x1b[?25h"
+"""Shows the cursor of the terminal, which the live view of a run hides."""
 _TOUCH_S: Final = 1.0
 """Seconds between two updates of the file by which a paused run shows that it is alive."""
 
@@ -49,17 +54,51 @@ def leave_order(folder: Path, order: RunOrder, *, patience_s: float = _ANSWER_S)
     Raises:
         OSError: the folder cannot be written.
     """
-    left = write_whole(folder / ORDER, order.encode())
-    end = time.monotonic() + patience_s
-    while left.exists():
-        if time.monotonic() >= end:
-            try:
-                left.unlink()
-            except FileNotFoundError:
-                break
+    left = folder / ORDER
+    ends_at = time.monotonic() + patience_s
+    # A file of its own, since several senders may come at once: the next order must neither replace one that
+    # was not taken, nor be mistaken for it.
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{ORDER}-")
+    own = Path(name)
+    try:
+        os.write(descriptor, order.encode())
+        os.close(descriptor)
+        mark = own.stat()
+        while not _is_placed(own, left):
+            if time.monotonic() >= ends_at:
+                return False
+            time.sleep(_LOOK_S)
+        while _is_same(mark, left):
+            if time.monotonic() >= ends_at:
+                try:
+                    left.unlink()
+                except FileNotFoundError:
+                    break
+                return False
+            time.sleep(_LOOK_S)
+        return True
+    finally:
+        own.unlink(missing_ok=True)
+
+
+def _is_placed(own: Path, left: Path) -> bool:
+    """Give a file the name of an order, unless another order has it; return whether it was given."""
+    try:
+        left.hardlink_to(own)
+    except FileExistsError:
+        return False
+    except OSError:  # this file system has no hard links
+        if left.exists():
             return False
-        time.sleep(_LOOK_S)
+        own.rename(left)
     return True
+
+
+def _is_same(mark: os.stat_result, left: Path) -> bool:
+    """Return whether an order is still the file with this mark."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(mark, left.stat())
+    return False
 
 
 class OrderAnswer(NamedTuple):
@@ -166,19 +205,26 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
     """Yield the orders to a run.
 
     The first Ctrl-C, SIGTERM or order to stop ends the run at its next step; a second Ctrl-C, or an order to
-    stop at once, raises `KeyboardInterrupt` in the main thread. Call it from the main thread, and in the one
-    process that holds the run.
+    stop at once, raises `KeyboardInterrupt` in the main thread. If that does not notice the order to stop at
+    once within some seconds, the process is ended. Call it from the main thread, and in the one process that
+    holds the run.
     """
     orders = RunOrders(folder)
     must_end = threading.Event()
     is_over = threading.Event()
+    has_noticed = False
 
-    def hear(_number: int, _frame: FrameType | None) -> None:
+    def end(_number: int, _frame: FrameType | None) -> NoReturn:
+        nonlocal has_noticed
+        has_noticed = True
+        raise KeyboardInterrupt
+
+    def hear(number: int, frame: FrameType | None) -> None:
         orders.stop()
         # From now on Ctrl-C ends the run at once: it may be long until the trainer's next step.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, end)
         if must_end.is_set():
-            raise KeyboardInterrupt
+            end(number, frame)
 
     def look() -> None:
         while not is_over.wait(_LOOK_S):
@@ -190,6 +236,8 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
                     interrupt_main_thread()
                     orders.stop()
                     orders.drop()
+                    if not _comes_true(lambda: has_noticed or is_over.is_set(), _DEAF_S):
+                        _end_process()
 
     before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
     looking = threading.Thread(target=look, name="orders", daemon=True)
@@ -201,3 +249,23 @@ def run_orders(folder: Path) -> Generator[RunOrders]:
         looking.join()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _comes_true(is_true: Callable[[], bool], seconds: float) -> bool:
+    """Wait until a condition is true, at most so many seconds; return whether it is."""
+    ends_at = time.monotonic() + seconds
+    while not is_true() and time.monotonic() < ends_at:
+        time.sleep(_LOOK_S)
+    return is_true()
+
+
+def _end_process() -> NoReturn:
+    """End this process although its main thread may be anywhere; its slots end with it.
+
+    Libraries that compute may block signals or replace handlers: a slot that had computed on a GPU never
+    noticed SIGTERM. Or the main thread is in compiled code for long.
+    """
+    # Not through `sys.stderr`, whose lock the main thread may hold.
+    with suppress(OSError):
+        os.write(2, _SHOW_CURSOR * os.isatty(2) + b"arena: aborted\n")
+    os._exit(1)

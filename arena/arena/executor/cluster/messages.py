@@ -41,7 +41,7 @@ class Hello(ClusterMessage, frozen=True):
 
 
 class Begun(ClusterMessage, frozen=True):
-    """Matches of a batch started, in this order; all but the last are over."""
+    """Matches of a batch started, in this order; all but the last are over. A shard is its match 0."""
 
     run: str
     batch: int

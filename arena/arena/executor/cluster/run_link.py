@@ -29,7 +29,7 @@ from arena.executor.cluster.messages import (
     Want,
     of_slot,
 )
-from arena.executor.slots import PoolLostError, WorkerLostError
+from arena.executor.slots import PoolLostError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -226,7 +226,7 @@ class ClusterRun(ABC):
         for work in gone:
             # As above, outside the lock.
             if left.is_lost:
-                work.set_exception(WorkerLostError(left.slot))
+                work.lose()
             else:
                 work.give_back()
         self._remark(changed)

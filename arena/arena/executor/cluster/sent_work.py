@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from arena.executor.slots import WorkerLostError
+
 if TYPE_CHECKING:
     from arena.executor.slots import Slot
 
@@ -16,6 +18,10 @@ class SentWork(Future[Any], ABC):
     def __init__(self, number: int, slot: Slot) -> None:
         super().__init__()
         self.number, self.slot = number, slot
+
+    def lose(self) -> None:
+        """End it because its slot was lost."""
+        self.set_exception(WorkerLostError(self.slot))
 
     @abstractmethod
     def give_back(self) -> None:

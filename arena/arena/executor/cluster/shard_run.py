@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from arena.executor.cluster.messages import (
     PIECE,
+    Begun,
     ContentPiece,
     RunShard,
     ShardOver,
@@ -46,6 +47,7 @@ class _SentShard(SentWork):
         self.parts: list[bytes] = []
         self.size = 0
         self.digest = hashlib.sha256()
+        self.has_begun = False
 
     def take(self, part: ShardPart) -> str:
         """Add bytes of the result; return what is wrong with them, or an empty string."""
@@ -59,6 +61,15 @@ class _SentShard(SentWork):
         # Hashed on arrival, so that the result need not be read again when the slot's hash arrives.
         self.digest.update(part.data)
         return ""
+
+    @override
+    def lose(self) -> None:
+        # A slot serves several runs. If it dies while this shard waits behind the work of another run, for
+        # example because that run was aborted, this shard is not to blame.
+        if self.has_begun:
+            super().lose()
+        else:
+            self.give_back()
 
     @override
     def give_back(self) -> None:
@@ -136,11 +147,14 @@ class ClusterShards(ClusterRun):
         if isinstance(message, ShardPart):
             # Each part is taken at once, so a slot waits only for the network.
             self._taken(size)
-        if not isinstance(message, ShardPart | ShardOver) or message.run != self._run:
+        if not isinstance(message, Begun | ShardPart | ShardOver) or message.run != self._run:
             return
         shard = self._work.get(message.batch)
         # Messages about shards that were lost or rejected are ignored.
         if not isinstance(shard, _SentShard) or shard.slot != slot:
+            return
+        if isinstance(message, Begun):
+            shard.has_begun = True
             return
         wrong = ""
         if isinstance(message, ShardPart):

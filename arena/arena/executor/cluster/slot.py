@@ -307,6 +307,7 @@ class _ShardRunner:
             return
         if task.device == "any" and not self._has_gpu:
             task = msgspec.structs.replace(task, device="cpu")
+        link.tell_began()
         try:
             blobs = tuple(self._blob(*each) for each in task.blobs)
             result = call_shard(ShardCall(task, blobs))

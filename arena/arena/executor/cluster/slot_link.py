@@ -157,7 +157,8 @@ class SlotLink:
                 continue
             self._current = play.run, play.batch
             self._num_parts = 0
-            self.reports_each = isinstance(play, PlayBatch) and play.is_suspect
+            # A shard takes seconds, and its run must know whether a slot that dies had begun it.
+            self.reports_each = not isinstance(play, PlayBatch) or play.is_suspect
             return play
         return None
 
@@ -189,8 +190,8 @@ class SlotLink:
         """Return whether a run was aborted, or has ended."""
         return self._orders.get(run) == "abort"
 
-    def tell_began(self, number: int) -> None:
-        """Report that a match of the current batch starts."""
+    def tell_began(self, number: int = 0) -> None:
+        """Report that a match of the current batch, or the current shard, starts."""
         if self._current is not None:
             self._starts.note(self._current, number, is_suspect=self.reports_each)
 
@@ -240,14 +241,12 @@ class SlotLink:
 
     def finish(self, lack: str = "") -> None:
         """Report the end of the current batch."""
-        current = self._take_current()
-        if current is not None:
+        if (current := self._take_current()) is not None:
             self._say(Over(*current, lack))
 
     def finish_shard(self, *, sha256: str = "", lack: str = "", failure: str = "") -> None:
         """Report the end of the current shard; see `ShardOver`."""
-        current = self._take_current()
-        if current is not None:
+        if (current := self._take_current()) is not None:
             self._say(ShardOver(*current, sha256, lack, failure))
 
     def _take_current(self) -> tuple[str, int] | None:

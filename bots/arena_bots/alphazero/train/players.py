@@ -207,8 +207,9 @@ def count_barred(
 def find_wrong(result: bytes, lanes: Lanes, layout: Layout) -> str:
     """Return what is malformed in a result, or contradicts the rules; empty if nothing is wrong.
 
-    Every match is replayed, and all positions follow from its actions. This protects against faulty machines,
-    not against an attacker who holds a key: a wrong but possible policy cannot be noticed.
+    Every match is replayed, and all positions follow from its actions; matches in progress must have gone on,
+    so the result of another shard is noticed. This protects against faulty machines, not against an attacker
+    who holds a key: a wrong but possible policy cannot be noticed.
 
     Args:
         result: as `shards.pack_result` packed it.
@@ -222,7 +223,9 @@ def find_wrong(result: bytes, lanes: Lanes, layout: Layout) -> str:
         _check_matches(arrays, samples, layout)
         _check_searches(samples, layout)
         _require(_are_shares(samples.chances), "the chances of a sample are no distribution")
-        _check_lanes(Lanes._make(arrays[f"lanes.{name}"] for name in Lanes._fields), layout)
+        found = Lanes._make(arrays[f"lanes.{name}"] for name in Lanes._fields)
+        _check_lanes(found, layout)
+        _check_sequel(lanes, found, arrays["actions"], arrays["lengths"])
     except PluginError as error:
         return str(error)
     return ""
@@ -339,3 +342,28 @@ def _check_lanes(lanes: Lanes, layout: Layout) -> None:
     policies, weights = lanes.policies[searched], lanes.weights[searched]
     none = np.zeros((len(own), 3), np.float32)
     _check_searches(Samples(own, opp, last, policies, weights, none), layout)
+
+
+def _check_sequel(given: Lanes, found: Lanes, actions: NDArray[np.int16], lengths: NDArray[np.int64]) -> None:
+    """Check that each match in progress that the shard was given went on with the same start, or has ended.
+
+    Args:
+        given: the matches in progress before the shard.
+        found: those after it.
+        actions: the matches that ended, `[matches, plies]`.
+        lengths: their lengths, `[matches]`.
+    """
+    plies = np.arange(int(actions.shape[1]))
+    played: NDArray[np.bool_] = plies < given.ply[:, None]
+    went_on: NDArray[np.bool_] = found.ply > given.ply
+    for name in ("actions", "searched", "weights", "values", "policies"):
+        is_kept = getattr(found, name) == getattr(given, name)
+        went_on &= (is_kept.reshape(*played.shape, -1).all(axis=2) | ~played).all(axis=1)
+    # Its lane plays another match now, so it is among those that ended. By length, because of each length the
+    # starts of all matches are compared at once.
+    for ply in np.unique(given.ply[~went_on & (given.ply > 0)]).tolist():
+        starts = {row[:ply].tobytes() for row in actions[lengths > ply]}
+        lost = [
+            row for row in given.actions[~went_on & (given.ply == ply), :ply] if row.tobytes() not in starts
+        ]
+        _require(not lost, "a match in progress neither went on nor ended")

@@ -53,6 +53,12 @@ def test_other_functions_are_refused(trainer: str, function: str, complaint: str
         find_function(trainer, function)
 
 
+def test_a_result_is_bytes() -> None:
+    named = ShardTask("held", "held_play:name_device", b"", (), "any", "a shard")
+    with pytest.raises(TypeError, match="held_play:name_device returned str, not bytes"):
+        call_shard(ShardCall(named, ()))
+
+
 def test_a_result_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "MAX_RESULT", 4)
     with pytest.raises(ValueError, match="a shard has a result of"):

@@ -83,6 +83,18 @@ def test_the_first_shard_of_a_slot_and_lost_ones_are_not_measured(paces: Paces, 
     assert not paces.leaves(new, [*BOTH, new], 1)
 
 
+def test_one_long_time_makes_no_slot_a_slow_one(paces: Paces, clock: Clock) -> None:
+    # It waited for work of another run, or this process was suspended.
+    compute(paces, clock, FAST, 600.0)
+    assert not paces.leaves(FAST, BOTH, 1)
+    other = Slot("2" * 32, 0, "c")
+    for _ in range(2):
+        compute(paces, clock, other, 2.0)
+    assert not paces.leaves(FAST, (FAST, other), 1)
+    compute(paces, clock, FAST, 600.0)
+    assert paces.leaves(FAST, (FAST, other), 1)
+
+
 def test_a_slow_slot_is_tried_again_later(paces: Paces, clock: Clock) -> None:
     clock.now += 50 * 20.0
     assert paces.leaves(SLOW, BOTH, 1)

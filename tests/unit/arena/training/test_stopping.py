@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from arena.interrupts import repeat_lost_interrupts
-from arena.training.stopping import run_orders
+from arena.own_python import own_python
+from arena.training.stopping import RunOrders, order_run, run_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,3 +124,50 @@ def test_an_order_to_end_at_once_is_obeyed_though_it_came_within_a_destructor(tm
         train()
     assert gone_on, "Python dropped the first interrupt"
     assert not (tmp_path / "order").exists()
+
+
+def test_orders_that_come_at_once_are_taken_one_by_one(tmp_path: Path) -> None:
+    orders = RunOrders(tmp_path)
+    taken: list[bytes] = []
+    with ThreadPoolExecutor(6) as senders:
+        sent = [senders.submit(order_run, tmp_path, order) for order in 4 * ("stop", "pause", "resume")]
+        while not all(each.done() for each in sent):
+            with suppress(FileNotFoundError):
+                order = (tmp_path / "order").read_bytes()
+                orders.take()
+                taken.append(order)
+            time.sleep(0.001)
+    assert all(each.result().is_taken for each in sent)
+    assert sorted(taken) == sorted(4 * [b"stop", b"pause", b"resume"])
+    assert list(tmp_path.iterdir()) == []
+
+
+_DEAF = """
+import ctypes, signal, sys, time
+from pathlib import Path
+from arena.training import stopping
+
+stopping._DEAF_S = 0.2
+with stopping.run_orders(Path(sys.argv[1])):
+    {deafen}
+    print("trains", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(
+    "deafen",
+    [
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})",
+        # SIG_IGN, set where Python does not notice it.
+        "ctypes.CDLL(None).signal(signal.SIGINT, ctypes.c_void_p(1))",
+    ],
+)
+def test_an_order_to_end_at_once_ends_a_process_that_hears_no_signal(tmp_path: Path, deafen: str) -> None:
+    command = own_python("-c", _DEAF.format(deafen=deafen), str(tmp_path))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own script
+        assert process.stdout is not None
+        assert process.stdout.readline() == "trains\n"
+        assert order_run(tmp_path, "abort").is_taken
+        assert process.communicate(timeout=DEADLINE_S)[1] == "arena: aborted\n"
+    assert process.returncode == 1

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.training import context, metrics, stopping
+from arena.errors import ArenaError
+from arena.training import context, metrics, stopping, training_session
+from arena.training.files import held
+from arena.training.runs import drop_if_empty
 from command_line import FAST, CommandLine
 
 if TYPE_CHECKING:
@@ -169,6 +172,32 @@ def test_a_run_that_failed_before_a_checkpoint_begins_anew(arena: CommandLine, r
     with pytest.raises(RuntimeError, match="on purpose"):
         arena("train", "--resume", "r")
     assert [figure.step for figure in metrics.read(runs / "r")] == [1, 2, 3]
+
+
+def test_a_run_in_its_first_step_survives_an_attempt_to_resume_it(arena: CommandLine, runs: Path) -> None:
+    arena("train", "weigher", "stop-at=1", "--recipe", "few", "--name", "r", status=3)
+    for path in [path for path in (runs / "r").iterdir() if path.name != "run.toml"]:
+        path.unlink()
+    with held(runs / "r"):
+        assert "is in use by another process" in arena("train", "--resume", "r", status=2).stderr
+        # A new run whose folder another process resumed before it was locked.
+        drop_if_empty(runs / "r")
+    assert (runs / "r" / "run.toml").exists()
+    # It stops itself after its first step, as before.
+    arena("train", "--resume", "r", status=3)
+
+
+def test_a_run_stays_if_its_first_step_fails_for_a_reason_that_passes(
+    arena: CommandLine, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ArenaError("the scheduler is gone; continue with arena train --resume r")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training_session, "sit", fail)
+        arena("train", "weigher", "--recipe", "few", "--name", "r", status=1)
+    arena("train", "--resume", "r")
+    assert (runs / "r" / "weights.npz").exists()
 
 
 def test_a_full_disk_ends_a_run_that_goes_on_later(

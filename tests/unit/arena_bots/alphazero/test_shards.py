@@ -258,6 +258,26 @@ def test_a_wrong_result_is_told(honest: tuple[PlayShard, bytes], fault: str) -> 
     assert words in find_wrong(write_arrays(arrays), shard.lanes, layout)
 
 
+@pytest.mark.parametrize("spec", ["tic-tac-toe", "connect-four"])
+@pytest.mark.parametrize("moves", [1, 3, 30])
+def test_the_result_of_an_earlier_shard_or_another_player_is_told(spec: str, moves: int) -> None:
+    model, layout = small_model(spec), layout_of(make(spec))
+    assert layout is not None
+    steps = [shard_of(spec, moves=3, step=0)]
+    results = [play_shard(pack_shard(steps[0]), (model,), "cpu")]
+    for step in (1, 2):
+        lanes, _ = unpack_result(arrays_of(results[-1]))
+        steps.append(shard_of(spec, moves=moves, step=step)._replace(lanes=lanes))
+        results.append(play_shard(pack_shard(steps[-1]), (model,), "cpu"))
+    for step, shard in enumerate(steps):
+        assert find_wrong(results[step], shard.lanes, layout) == ""
+        for earlier in results[:step]:
+            assert "neither went on nor ended" in find_wrong(earlier, shard.lanes, layout)
+    other = shard_of(spec, moves=3)._replace(player=1)
+    lanes, _ = unpack_result(arrays_of(play_shard(pack_shard(other), (model,), "cpu")))
+    assert "neither went on nor ended" in find_wrong(results[1], lanes, layout)
+
+
 def test_garbage_and_too_much_are_told(
     honest: tuple[PlayShard, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:

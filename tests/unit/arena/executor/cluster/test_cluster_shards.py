@@ -22,7 +22,7 @@ from arena.executor.cluster.sent_work import SentWork
 from arena.executor.cluster.setups import BUSY, CONNECTED, FREE, PLAYED
 from arena.executor.cluster.shard_run import ClusterShards
 from arena.executor.shards import ShardCall, ShardTask, blob_hash
-from arena.executor.slots import ShardFailedError, UnplayedError, WrongResultError
+from arena.executor.slots import ShardFailedError, UnplayedError, WorkerLostError, WrongResultError
 from arena.training import context
 from arena.training import training_session as session
 from arena.training.runs import RunSettings
@@ -155,6 +155,21 @@ def test_programs_of_a_shard_do_not_read_the_orders_to_the_slot(tmp_path: Path) 
             await_true(pool.slots, "the slot does not join")
             task = ShardTask("held", "held_play:listen", b"", (), "cpu", "a shard")
             assert pool.submit(ShardCall(task, ()), pool.slots()[0]).result(DEADLINE_S) == b"''\n"
+
+
+def test_a_slot_that_dies_by_the_work_of_another_run_loses_no_shard_that_waits(
+    cluster: PrivateCluster, folder: Path
+) -> None:
+    with joined(cluster) as ours, joined(cluster) as theirs:
+        slot = ours.slots()[0]
+        lingers = ShardTask("held", "held_play:linger", b"", (), "cpu", "a shard")
+        running = theirs.submit(ShardCall(lingers, ()), slot)
+        await_true((folder / "lingers").exists, "their shard does not begin")
+        waiting = ours.submit(call(b"a"), slot)
+        # It does not end by itself, so the slot ends with it.
+        theirs.abort()
+        assert isinstance(waiting.exception(DEADLINE_S), UnplayedError)
+        assert isinstance(running.exception(DEADLINE_S), WorkerLostError)
 
 
 def test_after_a_stop_no_shard_begins(pool: ClusterShards) -> None:
