@@ -14,7 +14,7 @@ import msgspec
 from arena.errors import ArenaError
 from arena.executor.channel import drain
 from arena.executor.cluster.coordinator_link import CoordinatorLink
-from arena.executor.cluster.facts import find_lack, median_speed
+from arena.executor.cluster.facts import Lack, find_lack, median_speed
 from arena.executor.cluster.hub_clock import HubClock
 from arena.executor.cluster.messages import (
     ContentPiece,
@@ -34,7 +34,7 @@ from arena.executor.slots import PoolLostError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from arena.executor.cluster.facts import Lack, Wanted, WorkerFacts
+    from arena.executor.cluster.facts import Wanted, WorkerFacts
     from arena.executor.cluster.key_files import SchedulerPlace
     from arena.executor.cluster.messages import HubTellsCoordinator, SlotSays
     from arena.executor.cluster.private import PrivateCluster
@@ -276,7 +276,8 @@ class Roster:
         self._wanted = wanted
         self._starts_its_own = starts_its_own
         self._slots: dict[Slot, WorkerFacts] = {}
-        self._eligible: list[Slot] = []
+        self.eligible: list[Slot] = []
+        """The slots that can play."""
         self._lacks: dict[str, Lack] = {}
         self._bot_lacks: dict[str, Lack] = {}
         self._median = 0.0
@@ -285,11 +286,6 @@ class Roster:
         self._told: set[RefusedMachine] = set()
         self._missing_since = time.monotonic()
         self._waits_for = ""
-
-    @property
-    def eligible(self) -> list[Slot]:
-        """The slots that can play."""
-        return self._eligible
 
     def __contains__(self, slot: object) -> bool:
         """Return whether a slot is connected."""
@@ -314,8 +310,6 @@ class Roster:
 
     def lacks_bot(self, machine: str, why: str) -> list[RefusedMachine]:
         """Note that a machine cannot start a bot; return the machines whose refusal changed."""
-        from arena.executor.cluster.facts import Lack
-
         self._bot_lacks[machine] = Lack(_LACKS_BOT, why)
         return self._judge()
 
@@ -329,7 +323,7 @@ class Roster:
 
     def news(self) -> str:
         """Return a sentence when the run starts, excludes a machine or waits for one; otherwise ""."""
-        if self._eligible:
+        if self.eligible:
             self._missing_since = time.monotonic()
             self._waits_for = ""
             if self._has_summed:
@@ -357,7 +351,7 @@ class Roster:
             lack = find_lack(facts, self._wanted, self._median) or self._bot_lacks.get(machine)
             if lack is not None:
                 self._lacks[machine] = lack
-        self._eligible = [
+        self.eligible = [
             slot
             for slot, facts in self._slots.items()
             if slot.machine not in self._lacks and self._wanted.admits(facts, slot.number)
@@ -370,7 +364,7 @@ class Roster:
         ]
 
     def _summary(self) -> str:
-        machines = {slot.machine: self._slots[slot] for slot in self._eligible}
+        machines = {slot.machine: self._slots[slot] for slot in self.eligible}
         num, slots = len(machines), sum(map(self._num_slots, machines.values()))
         what = f"training {self._wanted.trainer}" if self._wanted.trainer else self._wanted.tier
         gpus = " with a GPU" * self._wanted.needs_gpu

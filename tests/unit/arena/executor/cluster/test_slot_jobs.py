@@ -185,6 +185,20 @@ def test_a_file_whose_library_is_not_installed_here_is_not_played(
         slot.first_of("T1")
 
 
+def test_modules_that_came_with_the_file_are_no_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "agent"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "bot.py").write_text(_BOT.format(needs="import _compiled, parts"))
+    (folder / "helper.py").write_text("CHOOSE = min\n")
+    (folder / "_compiled.cpython-311-x86_64-linux-gnu.so").touch()
+    (folder / "parts" / "__init__.py").touch()
+    # No file of the bot imports this one.
+    (folder / "parts" / "trainer.py").write_text("import a_library_at_home\n")
+    assert Slot(tmp_path, monkeypatch, f"python:file={folder}", "random").first_of("T1").place
+
+
 def test_a_machine_that_cannot_keep_bots_says_where(slot: Slot) -> None:
     home().mkdir()
     (home() / "content").write_text("in the way")
