@@ -68,6 +68,7 @@ class PrivateCluster:
             # The constructor fails, so `close` will never be called.
             self._scheduler.kill()
             self._scheduler.wait()
+            _close_output(self._scheduler)
             raise
         self.place: SchedulerPlace = find_place(address, keys)
         """Where the scheduler is."""

@@ -7,7 +7,10 @@ import signal
 import time
 from concurrent.futures import wait
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from arena.errors import ArenaError
 from arena.executor.cluster import private
@@ -31,10 +34,6 @@ from cluster_pools import (
 from loopback_machines import Delay
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
     from cluster_pools import JobsOf
 
 SCHEDULER = """
@@ -43,6 +42,7 @@ dask_settings._SETTINGS["distributed.scheduler.worker-ttl"] = "2s"
 from arena.executor.cluster.scheduler import main
 main()
 """
+OPEN = Path("/proc/self/fd")
 SILENT_S = 5.0
 """Dask waits for ten heartbeats, too."""
 
@@ -123,3 +123,18 @@ def test_a_private_scheduler_that_dies_starts_again_until_it_dies_too_often(
         await_true(has_given_up, "it starts for ever")
     scheduler = "the scheduler of --cluster local:N"
     assert told == f"{scheduler} ended with -9, 5 times in a row; arena resume continues the run"
+
+
+def test_a_private_scheduler_that_does_not_start_leaves_no_pipe_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def own(*_: str) -> list[str]:
+        return own_python("-c", "exit('it is broken')")
+
+    monkeypatch.setattr(private, "own_python", own)
+    before = len(list(OPEN.iterdir()))
+    with pytest.raises(ArenaError, match="local:N does not start: it is broken") as raised:
+        PrivateCluster(1, tmp_path)
+    # The traceback keeps the cluster alive, so the pipe is not closed by chance.
+    assert len(list(OPEN.iterdir())) == before
+    assert raised.tb is not None
