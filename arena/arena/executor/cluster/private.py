@@ -29,6 +29,10 @@ _END_S: Final = 10.0
 """Seconds that both processes together have to end before they are killed."""
 _ADDRESS: Final = "tls://127.0.0.1:0"
 """Port 0: the system chooses a free one, so any number of runs can have a cluster at once."""
+_MAX_EARLY: Final = 5
+"""Number of deaths of the scheduler in a row, each soon after its start, after which it stays dead."""
+_LASTED_S: Final = 60.0
+"""Seconds of life after which a death of the scheduler is the first in a row."""
 _LINE: Final = 200
 """Characters of the output that an error message quotes."""
 
@@ -49,21 +53,22 @@ class PrivateCluster:
         self._folder = folder / "cluster"
         self._folder.mkdir(mode=0o700)
         (keys,) = make_keys(self._folder, ["local"]).files
-        self._scheduler = self._start(
-            "scheduler", SchedulerSetup(address=_ADDRESS, keys=str(keys), parent=os.getpid())
-        )
+        self._keys = str(keys)
+        self._num_early = 0
+        self._start_scheduler(_ADDRESS)
         try:
             address = self._read_address()
             facts = find_facts(slots, 0.0)
             # All its slots are on this machine, so no speed is compared.
             setup = SupervisorSetup(
-                address=address, keys=str(keys), facts=facts, parent=os.getpid(), measures_speed=False
+                address=address, keys=self._keys, facts=facts, parent=os.getpid(), measures_speed=False
             )
             self._supervisor = self._start("supervisor", setup)
         except BaseException:
             # The constructor fails, so `close` will never be called.
             self._scheduler.kill()
             self._scheduler.wait()
+            _close_output(self._scheduler)
             raise
         self.place: SchedulerPlace = find_place(address, keys)
         """Where the scheduler is."""
@@ -83,6 +88,25 @@ class PrivateCluster:
                 )
         return ""
 
+    def revive(self) -> str:
+        """Start the scheduler again if it has ended; return why this cluster cannot go on, empty if it can.
+
+        Must be called by the thread that created this cluster: on Linux a child ends with the thread that
+        started it.
+        """
+        death = self.find_death()
+        # Without its supervisor there are no slots.
+        if not death or self._supervisor.poll() is not None:
+            return death
+        lasted = time.monotonic() - self._began >= _LASTED_S
+        self._num_early = 1 if lasted else self._num_early + 1
+        if self._num_early >= _MAX_EARLY:
+            return f"{death}, {self._num_early} times in a row"
+        _close_output(self._scheduler)
+        # At the old address, where the slots and this run look for it; they connect as soon as it listens.
+        self._start_scheduler(self.place.address)
+        return ""
+
     def close(self) -> None:
         """Stop both; kill them after some seconds."""
         # By now the slots have no match to finish.
@@ -95,8 +119,12 @@ class PrivateCluster:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
+            _close_output(process)
+
+    def _start_scheduler(self, address: str) -> None:
+        self._began = time.monotonic()
+        setup = SchedulerSetup(address=address, keys=self._keys, parent=os.getpid())
+        self._scheduler = self._start("scheduler", setup)
 
     def _start(self, name: str, setup: SchedulerSetup | SupervisorSetup) -> subprocess.Popen[str]:
         with (self._folder / f"{name}.log").open("w") as log, safe_path():
@@ -127,3 +155,8 @@ class PrivateCluster:
             lines = (self._folder / f"{name}.log").read_text(errors="replace").strip().splitlines()
             return lines[-1][:_LINE] if lines else ""
         return ""
+
+
+def _close_output(process: subprocess.Popen[str]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()

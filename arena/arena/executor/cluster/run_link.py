@@ -72,7 +72,9 @@ class ClusterRun(ABC):
         self._place = place
         self._cluster = cluster
         self._expected = expected
-        self._where = place.address
+        self._scheduler = "the scheduler " + (
+            "of --cluster local:N" if cluster is not None else f"at {place.address}"
+        )
         self._run = ""
         self._lock = threading.Lock()
         self._roster = Roster(wanted, starts_its_own=cluster is not None)
@@ -98,14 +100,16 @@ class ClusterRun(ABC):
         Raises:
             ArenaError: the scheduler has been gone for ten minutes, or the processes of this run have ended.
         """
-        death = "" if self._cluster is None else self._cluster.find_death()
+        death = "" if self._cluster is None else self._cluster.revive()
         if death:
             raise ArenaError(f"{death}; {self.resume_command} continues the run")
         gone = self._gone_since
         if gone is not None and time.monotonic() - gone > GONE_S:
+            # Nobody but this run can start its own scheduler.
+            first = "" if self._cluster is not None else "start it again with arena cluster start, then "
             raise ArenaError(
-                f"the scheduler at {self._where} has been gone for {GONE_S / 60:.0f} min; start it again "
-                f"with arena cluster start, then continue with {self.resume_command}"
+                f"{self._scheduler} has been gone for {GONE_S / 60:.0f} min; {first}continue with "
+                f"{self.resume_command}"
             )
         with self._lock:
             return list(self._roster.eligible)
@@ -169,7 +173,7 @@ class ClusterRun(ABC):
 
     def _up(self) -> None:
         if self._gone_since is not None and self._num_sent:
-            self._notes.put(f"the scheduler at {self._where} is back")
+            self._notes.put(f"{self._scheduler} is back")
         self._gone_since = None
         # Another name for each connection: slots abort for good what was sent over one that was lost.
         self._run = secrets.token_hex(8)
@@ -183,10 +187,10 @@ class ClusterRun(ABC):
     def _down(self) -> None:
         """Fail all work, since its results can no longer arrive."""
         self._gone_since = time.monotonic()
-        self._notes.put(
-            f"the scheduler at {self._where} is gone; the run waits {GONE_S / 60:.0f} min for it, and "
-            f"{self.replays}"
+        then = (
+            "it starts again" if self._cluster is not None else f"the run waits {GONE_S / 60:.0f} min for it"
         )
+        self._notes.put(f"{self._scheduler} is gone; {then}, and {self.replays}")
         with self._lock:
             self._roster.clear()
             # Slots end with their scheduler, and their successors have been sent nothing.
@@ -195,7 +199,7 @@ class ClusterRun(ABC):
             self._work.clear()
         # Outside the lock: callbacks of a future run here and may call this pool.
         for work in lost:
-            work.set_exception(PoolLostError(f"the scheduler at {self._where} is gone"))
+            work.set_exception(PoolLostError(f"{self._scheduler} is gone"))
 
     def _hear(self, message: HubTellsCoordinator) -> None:
         match message:
