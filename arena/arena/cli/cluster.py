@@ -80,8 +80,7 @@ def start(*, bind: str, keys: Path | None) -> None:
     from arena.coordinator.machines import check_extra
 
     check_extra()
-    from arena.executor.cluster.coordinator_link import note_cluster
-    from arena.executor.cluster.key_files import check_bind, find_place
+    from arena.executor.cluster.key_files import check_bind, find_place, note_cluster
     from arena.executor.cluster.scheduler import run_scheduler
 
     check_bind(bind)
@@ -105,16 +104,16 @@ def status(address: str | None, *, keys: Path | None, form: str) -> None:
     from arena.coordinator.machines import check_extra
 
     check_extra()
-    from arena.executor.cluster.coordinator_link import ask_status, known_cluster, status_row
-    from arena.executor.cluster.key_files import find_place, try_place
+    from arena.executor.cluster.coordinator_link import ask_status, status_row
+    from arena.executor.cluster.key_files import find_place, known_cluster, try_place
 
-    known = known_cluster() if address is None else None
+    known = known_cluster()
     if address is None and known is None:
         raise ConfigError(
             "no cluster was started here; write arena cluster status tls://HOST:PORT --keys FILE"
         )
-    if known is not None:
-        address, keys = known.address, keys or known.keys
+    if address is None and known is not None:
+        address = known.address
     place = find_place(str(address), keys)
     try_place(place)
     rows = [status_row(machine) for machine in ask_status(place)]

@@ -150,7 +150,10 @@ MACHINES = (
         "[default: local]",
     ),
     _machine(
-        "--keys", metavar="FILE", help="This machine's key for dask:tls://; arena cluster keys makes it."
+        "--keys",
+        metavar="FILE",
+        help="This machine's key for dask:tls://; arena cluster keys makes it.  "
+        "[default: that of the scheduler started here]",
     ),
     _machine(
         "--cluster", metavar="local:N", help="A scheduler and N slots for this run only, on this machine."

@@ -6,10 +6,8 @@ import asyncio
 import logging
 import threading
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from distributed import Client
 
 from arena.errors import ArenaError
@@ -17,8 +15,6 @@ from arena.executor.cluster import messages
 from arena.executor.cluster.dask_settings import security_of, set_dask
 from arena.executor.cluster.hardware import describe_gpus
 from arena.executor.cluster.messages import OP, AskStatus, Status, encode
-from arena.home import home
-from arena_db.files import write_durably
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,35 +67,6 @@ def status_row(machine: MachineState) -> dict[str, object]:
         "lost": machine.lost,
         "note": machine.note,
     }
-
-
-class KnownCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of a scheduler and the path of its key file; the key itself is not copied."""
-
-    address: str
-    keys: Path | None
-
-
-def note_cluster(address: str, keys: Path | None) -> None:
-    """Store the address of a scheduler started on this machine; errors of the file system are ignored."""
-    known = KnownCluster(address=address, keys=None if keys is None else keys.absolute())
-    with suppress(OSError):
-        home().mkdir(parents=True, exist_ok=True)
-        # Written atomically: a process that waits for the file must not read an empty one.
-        write_durably(_file(), msgspec.json.encode(known, enc_hook=str))
-
-
-def known_cluster() -> KnownCluster | None:
-    """Return the cluster that was stored last; None if there is none."""
-    with suppress(OSError, msgspec.MsgspecError):
-        return msgspec.json.decode(
-            _file().read_bytes(), type=KnownCluster, dec_hook=lambda _, text: Path(text)
-        )
-    return None
-
-
-def _file() -> Path:
-    return home() / "cluster.json"
 
 
 _CONNECT_S: Final = 4.0

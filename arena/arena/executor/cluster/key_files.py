@@ -1,4 +1,4 @@
-"""Reads the key file of a machine, and tests an address with it; uses only the standard library."""
+"""Reads the key file of a machine, tests an address with it, and keeps that of the scheduler started here."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import socket
 import ssl
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
 
 from arena.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from arena.home import home
+from arena_db.files import write_durably
 
 HEADER = "# key of an arena cluster:"
 """Start of a key file; the machine's name and the end of validity follow."""
@@ -81,6 +83,8 @@ def read_key(path: Path) -> KeyFile:
 def find_place(address: str, keys: Path | None) -> SchedulerPlace:
     """Return the place of a scheduler from the arguments of a command line.
 
+    Without `keys`, a scheduler that was started on this machine has the key with which it was started.
+
     Raises:
         ConfigError: the address cannot be parsed, or leaves this machine without a key; or as `read_key`.
     """
@@ -95,6 +99,9 @@ def find_place(address: str, keys: Path | None) -> SchedulerPlace:
                 f"tls://{rest} and add --keys FILE (arena cluster keys makes it)"
             )
         return SchedulerPlace(address, None)
+    known = known_cluster() if keys is None else None
+    if known is not None and known.address == address:
+        keys = known.keys
     if keys is None:
         raise ConfigError(f"{address} needs --keys FILE; arena cluster keys makes one for each machine")
     return SchedulerPlace(address, read_key(keys.expanduser()))
@@ -118,6 +125,35 @@ def check_bind(bind: str) -> None:
     host, _, port = bind.rpartition(":")
     if not _is_host(host) or not _is_port(port):
         raise ConfigError(f"--bind '{bind}' is not valid; write HOST:PORT, such as 192.168.1.10:8786")
+
+
+class KnownCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of a scheduler and the path of its key file; the key itself is not copied."""
+
+    address: str
+    keys: Path | None
+
+
+def note_cluster(address: str, keys: Path | None) -> None:
+    """Store the address of a scheduler started on this machine; errors of the file system are ignored."""
+    known = KnownCluster(address=address, keys=None if keys is None else keys.absolute())
+    with suppress(OSError):
+        home().mkdir(parents=True, exist_ok=True)
+        # Written atomically: a process that waits for the file must not read an empty one.
+        write_durably(_file(), msgspec.json.encode(known, enc_hook=str))
+
+
+def known_cluster() -> KnownCluster | None:
+    """Return the cluster that was stored last; None if there is none."""
+    with suppress(OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(
+            _file().read_bytes(), type=KnownCluster, dec_hook=lambda _, text: Path(text)
+        )
+    return None
+
+
+def _file() -> Path:
+    return home() / "cluster.json"
 
 
 def client_context(key: KeyFile) -> ssl.SSLContext:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from arena.executor.cluster.coordinator_link import KnownCluster, known_cluster, note_cluster
+from arena.errors import ConfigError
+from arena.executor.cluster.certificates import make_keys
+from arena.executor.cluster.key_files import KnownCluster, find_place, known_cluster, note_cluster
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,3 +35,13 @@ def test_the_file_of_a_scheduler_is_replaced_in_one_step(place: Path) -> None:
         note_cluster("tls://127.0.0.1:2", None)
         assert b"127.0.0.1:1" in old.read()
     assert [path.name for path in place.iterdir()] == ["cluster.json"]
+
+
+def test_the_scheduler_that_was_started_here_needs_no_key_again(tmp_path: Path) -> None:
+    (key,) = make_keys(tmp_path, ["lab"]).files
+    note_cluster("tls://127.0.0.1:1", key)
+    found = find_place("tls://127.0.0.1:1", None).key
+    assert found is not None
+    assert found.path == key
+    with pytest.raises(ConfigError, match="needs --keys FILE"):
+        find_place("tls://127.0.0.1:2", None)
