@@ -92,10 +92,11 @@ class StoredSums:
             found = {row.id: (row.game, row.name) for row in connection.execute(own)}
             sums = _sums(connection, found.keys(), 0)
             named = {row[0]: row[1] for row in connection.execute(select(bots.c.id, bots.c.identity))}
-        return [
+        # By names: the order of rows differs from store to store, and on a server from query to query.
+        return sorted(
             EncounterSums(*found[number], named[low], named[high], row)
             for (number, _, low, high), row in sums.items()
-        ]
+        )
 
     def results_mark(self) -> tuple[int, ...]:
         """Return numbers that differ after every change of results, bots or their labels; cheap to poll.
@@ -177,7 +178,7 @@ def _of_tournament(connection: Connection, tournament: int) -> list[EncounterSum
     own = select(pools).join_from(pools, tournaments).where(tournaments.c.id == tournament)
     found = {row.id: (row.game, row.name) for row in connection.execute(own)}
     sums = _sums(connection, found.keys(), tournament)
-    return [EncounterSums(*found[pool], low, high, row) for (pool, _, low, high), row in sums.items()]
+    return sorted(EncounterSums(*found[pool], low, high, row) for (pool, _, low, high), row in sums.items())
 
 
 def _sums(connection: Connection, pool_ids: Collection[int], tournament: int) -> dict[Key, tuple[int, ...]]:
