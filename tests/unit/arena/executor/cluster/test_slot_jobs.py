@@ -185,18 +185,26 @@ def test_a_file_whose_library_is_not_installed_here_is_not_played(
         slot.first_of("T1")
 
 
+@pytest.mark.parametrize(("init", "lacks"), [("", ""), ("import a_library_at_home\n", "a_library_at_home")])
 def test_modules_that_came_with_the_file_are_no_libraries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, init: str, lacks: str
 ) -> None:
     folder = tmp_path / "agent"
-    (folder / "parts").mkdir(parents=True)
-    (folder / "bot.py").write_text(_BOT.format(needs="import _compiled, parts"))
+    for package in ("parts", "without_init"):
+        (folder / package).mkdir(parents=True)
+    (folder / "bot.py").write_text(_BOT.format(needs="import _compiled, parts, without_init.part"))
     (folder / "helper.py").write_text("CHOOSE = min\n")
     (folder / "_compiled.cpython-311-x86_64-linux-gnu.so").touch()
-    (folder / "parts" / "__init__.py").touch()
+    (folder / "without_init" / "part.py").touch()
+    (folder / "parts" / "__init__.py").write_text(init)
     # No file of the bot imports this one.
-    (folder / "parts" / "trainer.py").write_text("import a_library_at_home\n")
-    assert Slot(tmp_path, monkeypatch, f"python:file={folder}", "random").first_of("T1").place
+    (folder / "parts" / "trainer.py").write_text("import another_library_at_home\n")
+    slot = Slot(tmp_path, monkeypatch, f"python:file={folder}", "random")
+    if not lacks:
+        assert slot.first_of("T1").place
+        return
+    with pytest.raises(BotLackError, match=f"imports {lacks}, "):
+        slot.first_of("T1")
 
 
 def test_a_machine_that_cannot_keep_bots_says_where(slot: Slot) -> None:
