@@ -228,10 +228,10 @@ def _missing_import(bot: Competitor, content: Path) -> str:
     own: defaultdict[str, list[Path]] = defaultdict(list)
     for path in (content / copy for copy in bot.copies.values()):
         for file in [path] if path.is_file() else path.rglob("*"):
-            # A folder is a package, even without `__init__`. Compiled modules cannot be read, but are there.
+            # Folders, too: one is a package even without `__init__`. Compiled modules cannot be read, but are
+            # there.
             module = file.parent.name if file.stem == "__init__" else file.name.partition(".")[0]
             own[module] += [file] if file.suffix == ".py" else []
-            own[file.parent.name] += []
     seen: set[str] = set()
     while queue:
         for name in _imported(queue.pop()):
