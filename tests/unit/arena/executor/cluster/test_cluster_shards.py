@@ -82,11 +82,11 @@ def cluster(folder: Path) -> Iterator[PrivateCluster]:
 
 
 @contextmanager
-def joined(cluster: PrivateCluster, device: str = "cpu") -> Generator[ClusterShards]:
-    """Connect a training to the cluster, and wait for both slots."""
+def joined(cluster: PrivateCluster, device: str = "cpu", *, slots: int = 2) -> Generator[ClusterShards]:
+    """Connect a training to a cluster, and wait for its slots."""
     wanted = wanted_of_shards("held", "tic-tac-toe", device)
     with closing(ClusterShards(cluster.place, wanted, resume_command="arena train --resume x")) as pool:
-        await_true(lambda: len(pool.slots()) >= 2, "slots do not join")
+        await_true(lambda: len(pool.slots()) >= slots, "slots do not join")
         yield pool
 
 
@@ -149,12 +149,9 @@ def test_an_exception_is_told_and_the_slot_goes_on(pool: ClusterShards) -> None:
 
 @pytest.mark.usefixtures("cluster")  # which knows the trainer
 def test_programs_of_a_shard_do_not_read_the_orders_to_the_slot(tmp_path: Path) -> None:
-    with closing(PrivateCluster(1, tmp_path)) as own:
-        wanted = wanted_of_shards("held", "tic-tac-toe", "cpu")
-        with closing(ClusterShards(own.place, wanted, resume_command="")) as pool:
-            await_true(pool.slots, "the slot does not join")
-            task = ShardTask("held", "held_play:listen", b"", (), "cpu", "a shard")
-            assert pool.submit(ShardCall(task, ()), pool.slots()[0]).result(DEADLINE_S) == b"''\n"
+    with closing(PrivateCluster(1, tmp_path)) as own, joined(own, slots=1) as pool:
+        task = ShardTask("held", "held_play:listen", b"", (), "cpu", "a shard")
+        assert pool.submit(ShardCall(task, ()), pool.slots()[0]).result(DEADLINE_S) == b"''\n"
 
 
 def test_a_slot_that_dies_by_the_work_of_another_run_loses_no_shard_that_waits(
@@ -215,14 +212,11 @@ def test_a_slot_tells_its_supervisor_when_it_works(
 
 @pytest.mark.usefixtures("cluster")  # which knows the trainer
 def test_a_slot_that_hears_no_signal_ends_with_its_supervisor(tmp_path: Path) -> None:
-    with closing(PrivateCluster(1, tmp_path)) as own:
-        wanted = wanted_of_shards("held", "tic-tac-toe", "cpu")
-        with closing(ClusterShards(own.place, wanted, resume_command="")) as pool:
-            await_true(pool.slots, "the slot does not join")
-            deaf = call(b"a")._replace(task=ShardTask("held", "held_play:deafen", b"a", (), "cpu", "a shard"))
-            assert pool.submit(deaf, pool.slots()[0]).result(DEADLINE_S) == b"a|cpu"
-            os.kill(own.pids[1], signal.SIGTERM)
-            await_true(lambda: "ended with 0" in own.find_death(), "the supervisor waits for its slot")
+    with closing(PrivateCluster(1, tmp_path)) as own, joined(own, slots=1) as pool:
+        deaf = call(b"a")._replace(task=ShardTask("held", "held_play:deafen", b"a", (), "cpu", "a shard"))
+        assert pool.submit(deaf, pool.slots()[0]).result(DEADLINE_S) == b"a|cpu"
+        os.kill(own.pids[1], signal.SIGTERM)
+        await_true(lambda: "ended with 0" in own.find_death(), "the supervisor waits for its slot")
 
 
 class BrokenOffError(BaseException):
