@@ -38,7 +38,7 @@ _TRIES: Final = 2
 _FILE: Final = "file"
 """The option by which an adapter's bot names the Python file, or its folder, that is executed."""
 _MAINS: Final = ("bot.py", "main.py")
-"""Names of the file that is executed, if the option names a folder."""
+"""Names of the file that is executed, if the option names a folder; the first one that exists is used."""
 _NEXT: Final = "install it there, then start arena worker again"
 
 
@@ -223,8 +223,9 @@ def _missing_import(bot: Competitor, content: Path) -> str:
     given = bot.copies.get(_FILE)
     if given is None:
         return ""
-    files = [content / given, *(content / given / name for name in _MAINS)]
-    queue = [file for file in files if file.suffix == ".py" and file.is_file()]
+    files = (content / given, *(content / given / name for name in _MAINS))
+    # Only the first: the other one is not executed.
+    queue = [file for file in files if file.suffix == ".py" and file.is_file()][:1]
     own: defaultdict[str, list[Path]] = defaultdict(list)
     for path in (content / copy for copy in bot.copies.values()):
         for file in [path] if path.is_file() else path.rglob("*"):

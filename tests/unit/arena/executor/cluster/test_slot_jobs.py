@@ -197,8 +197,9 @@ def test_modules_that_came_with_the_file_are_no_libraries(
     (folder / "_compiled.cpython-311-x86_64-linux-gnu.so").touch()
     (folder / "without_init" / "part.py").touch()
     (folder / "parts" / "__init__.py").write_text(init)
-    # No file of the bot imports this one.
-    (folder / "parts" / "trainer.py").write_text("import another_library_at_home\n")
+    # No file of the bot imports the first, and the second is not executed, as there is a bot.py.
+    for unused in (folder / "parts" / "trainer.py", folder / "main.py"):
+        unused.write_text("import another_library_at_home\n")
     slot = Slot(tmp_path, monkeypatch, f"python:file={folder}", "random")
     if not lacks:
         assert slot.first_of("T1").place
